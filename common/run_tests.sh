@@ -1,0 +1,25 @@
+#!/bin/sh
+# Runs every test program it is given and ends with one line: N passed, N failed, N skipped.
+# A program that crashes, or ends without having run a test, counts as one failure.
+passed=0 failed=0 skipped=0
+log=$(mktemp) && trap 'rm -f "$log"' EXIT
+for t; do
+    name=${t#*/} name=${name%.test}
+    start=$(date +%s)
+    timeout 600 "$t" >"$log" 2>&1
+    code=$?
+    p=$(grep -c '^\[       OK \]' "$log")
+    # cmocka names each failed and skipped test again in its summary
+    f=$(sed -n 's/^\[  FAILED  \] \([a-z_0-9]*\)$/\1/p' "$log" | sort -u | grep -c .)
+    s=$(sed -n 's/^\[  SKIPPED \] \([a-z_0-9]*\)$/\1/p' "$log" | sort -u | grep -c .)
+    if [ $code -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
+    if [ $((p + f + s)) -eq 0 ]; then f=1; fi
+    printf '%-44s %3d passed %3d failed %3d skipped  %3d s\n' "$name" "$p" "$f" "$s" $(($(date +%s) - start))
+    if [ "$f" -gt 0 ]; then
+        sed 's/^/    /' "$log"
+        case $code in 124) echo "    stopped after 600 s" ;; 0) ;; *) echo "    exit code $code" ;; esac
+    fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
