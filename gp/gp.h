@@ -1,0 +1,82 @@
+/* Exact Gaussian-process regression. This header is the manual: shapes, units, layout, errors and sources.
+ *
+ * Model (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 2.2 and algorithm 2.1):
+ *   y = f(X) + e,  f ~ GP(0, k),  e ~ N(0, noise_variance);   K = k(X, X) + noise_variance I = L L'
+ *   alpha = L' \ (L \ y);   mean(x) = k(x, X) alpha;   variance(x) = k(x, x) - |L \ k(X, x)|^2
+ * Matrices are column-major with an explicit leading dimension; X is n x d, so coordinate j of point i is x[i + j * ldx].
+ * Callers pass and get double, whatever the precision of the arithmetic. Every function that can fail returns a GpStatus;
+ * gp_message() then says what, where and what to do. No global state: threads may use one context each. */
+#ifndef GP_H
+#define GP_H
+#include "common/status.h"
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct GpContext GpContext;  /* a backend, its device, handles and stream         */
+typedef struct GpKernel  GpKernel;   /* a covariance function and its parameters          */
+typedef struct GpModel   GpModel;    /* kernel + training data + factor                   */
+typedef enum { GP_F64, GP_F32 } GpPrecision;
+
+/* Backends, from the plainest to the fastest: "cpu/naive", "cpu/openmp", "cuda/naive", "cuda/optimized". */
+size_t      gp_backend_count(void);
+const char *gp_backend_name(size_t i);
+/* NULL: usable here; else a sentence why not ("no CUDA device", "built without nvcc", "unknown backend ..."). */
+const char *gp_backend_unavailable(const char *name);
+/* `backend` may be "auto": the last one in the list that this machine can run. `device` numbers the GPUs from 0.
+ * GP_UNAVAILABLE with the reason; GP_BAD_ARGUMENT for a name that does not exist (the message lists those that do). */
+GpStatus    gp_context_create(GpContext **out, const char *backend, GpPrecision precision, int device);
+/* All device work of the context goes to `stream` (a cudaStream_t) instead of one that the context makes itself. */
+GpStatus    gp_context_create_on_stream(GpContext **out, const char *backend, GpPrecision precision, int device, void *stream);
+void        gp_context_destroy(GpContext *c);
+const char *gp_context_backend(const GpContext *c);
+GpPrecision gp_context_precision(const GpContext *c);
+
+/* Squared exponential: k(a, b) = variance * exp(-1/2 sum_j ((a_j - b_j) / length[j])^2). GP_BAD_ARGUMENT unless every
+ * number is finite and positive and d > 0. (GPML equation 5.1) */
+GpStatus gp_kernel_rbf(GpKernel **out, double variance, const double *length, size_t d);
+GpStatus gp_kernel_copy(GpKernel **out, const GpKernel *k);
+void     gp_kernel_destroy(GpKernel *k);
+size_t   gp_kernel_dimensions(const GpKernel *k);
+
+typedef struct {
+    size_t n, d;              /* points and dimensions, both at least 1                       */
+    const double *x;          /* n x d, column-major                                          */
+    size_t ldx;               /* at least n                                                   */
+    const double *y;          /* n                                                            */
+} GpData;
+
+typedef struct {
+    double noise_variance;    /* >= 0; added to the diagonal                                  */
+    /* Jitter: none unless a pivot fails; then relative to mean(diag K), from 10 eps, growing tenfold, up to this limit.
+     * 0: never; the fit fails with the row and its nearest duplicate. */
+    double max_jitter;
+    int normalise_y;          /* centre y and scale it to variance 1 (a constant y scales by 1) */
+} GpFitOptions;
+/* noise_variance 0, max_jitter 1e-6 (in float32: 1e-4), normalise_y 0 */
+GpFitOptions gp_fit_defaults(GpPrecision precision);
+
+/* Copies kernel and data, factors K. On failure *out is NULL. GP_BAD_DATA: a value that isn't finite, with its index;
+ * GP_NOT_POSITIVE_DEFINITE: the row, and its nearest duplicate; GP_NO_MEMORY: bytes needed, bytes free, and the largest n that fits. */
+GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o);
+/* What was added to the diagonal beyond the noise, absolute; 0 almost always. */
+double   gp_model_jitter(const GpModel *m);
+/* log p(y | X), GPML equation 2.30. With normalise_y, of the scaled y. */
+GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
+/* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx). variance may be NULL.
+ * count = 0 is fine. A variance below zero by rounding becomes zero and is counted in *clamped (may be NULL); below zero by
+ * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made, however large count is. */
+GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *variance, size_t *clamped);
+void     gp_model_destroy(GpModel *m);
+
+/* Bytes of device memory (or host memory, for a CPU backend) that fit and predict of n points, `count` at a time, will take. */
+size_t   gp_memory_needed(const GpContext *c, size_t n, size_t d);
+/* Largest n whose plan fits `bytes`. */
+size_t   gp_largest_n(const GpContext *c, size_t d, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,472 @@
+/* Exact Gaussian-process regression on any backend: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006),
+ * algorithm 2.1. The steps stand here once: plan the memory, check the data, K = L L', alpha = L' \ (L \ y), predict in chunks.
+ * Every number is computed by the backend's primitives (backend.h); the host checks, converts, centres and reports. */
+#include "common/memory.h"
+#include "common/try.h"
+#include "gp/backend.h"
+#include <float.h>
+#include <math.h>
+
+struct GpModel {
+    GpContext *context;
+    GpRbf rbf;
+    size_t n, ld;
+    double noise, jitter;
+    double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
+    double quadratic;                  /* y' K^-1 y, of the fitted y                           */
+    double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x                              */
+    void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
+    size_t room;                       /* points that the arrays below hold                    */
+    void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
+};
+
+static const double log_2_pi = 1.8378770664093454835606594728112;
+
+static double epsilon_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+
+static double smallest_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_MIN : (double)FLT_MIN; }
+
+static double largest_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_MAX : (double)FLT_MAX; }
+
+static const char *precision_name(const GpContext *c) { return c->precision == GP_F64 ? "float64" : "float32"; }
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+GpFitOptions gp_fit_defaults(GpPrecision precision)
+{
+    return (GpFitOptions){ .noise_variance = 0, .max_jitter = precision == GP_F64 ? 1e-6 : 1e-4, .normalise_y = 0 };
+}
+
+/* ---- memory plan ---- */
+
+/* Sizes that overflow stay at the largest number: a plan that no machine can meet, not a small one that it seems to. */
+static size_t times(size_t a, size_t b)
+{
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
+static size_t plus(size_t a, size_t b)
+{
+    size_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+/* Columns begin on a boundary of 64 bytes in both precisions. */
+static size_t leading_dimension(size_t n) { return n > SIZE_MAX - 15 ? SIZE_MAX : (n + 15) / 16 * 16; }
+
+/* Predictions are made this many at a time: k(X, Z) of a chunk takes at most 512 MiB, and at most 4,096 points, beyond which
+ * no backend gets faster; at least 32, so that the solve with L stays a matrix product. */
+static size_t chunk_points(const GpContext *c, size_t n)
+{
+    const size_t bytes = (size_t)512 << 20, element = c->precision == GP_F64 ? sizeof(double) : sizeof(float);
+    const size_t fitting = bytes / element / n;
+    return fitting > 4096 ? 4096 : fitting < 32 ? 32 : fitting;
+}
+
+size_t gp_memory_needed(const GpContext *c, size_t n, size_t d)
+{
+    const size_t element = c->precision == GP_F64 ? sizeof(double) : sizeof(float);
+    if (n == 0) return 0;
+    const size_t chunk = chunk_points(c, n);
+    size_t elements = times(n, leading_dimension(n));             /* factor        */
+    elements = plus(elements, times(n, plus(d, 1)));              /* x, alpha      */
+    elements = plus(elements, times(chunk, plus(n, plus(d, 2)))); /* one chunk     */
+    const size_t bytes = times(elements, element);
+    /* a backend need not survive being asked about sizes that can't exist */
+    return bytes > SIZE_MAX / 4 ? SIZE_MAX : plus(bytes, c->backend->factor_workspace(c, n));
+}
+
+size_t gp_largest_n(const GpContext *c, size_t d, size_t bytes)
+{
+    size_t fits = 0, too_large = (size_t)1 << 32;
+    while (too_large - fits > 1) {
+        const size_t middle = fits + (too_large - fits) / 2;
+        if (gp_memory_needed(c, middle, d) <= bytes) fits = middle;
+        else too_large = middle;
+    }
+    return fits;
+}
+
+static GpStatus check_memory(GpContext *c, size_t n, size_t d)
+{
+    GpStatus status = GP_OK;
+    const size_t needed = gp_memory_needed(c, n, d);
+    size_t available = 0;
+    TRY(c->backend->memory_free(c, &available));
+    if (available > 0 && needed > available) /* 0: the system doesn't say */
+        return fail(GP_NO_MEMORY,
+                    "gp_fit: n = %zu in %s on %s needs %.4g GB (%zu bytes), %.4g GB (%zu bytes) are free; the largest n that fits is %zu",
+                    n, precision_name(c), c->backend->name, (double)needed / 1e9, needed, (double)available / 1e9, available,
+                    gp_largest_n(c, d, available));
+cleanup:
+    return status;
+}
+
+/* ---- checks ---- */
+
+static GpStatus check_arguments(const GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o)
+{
+    if (!c || !k || !data) return fail(GP_BAD_ARGUMENT, "gp_fit: context, kernel or data is NULL");
+    if (!data->x || !data->y) return fail(GP_BAD_ARGUMENT, "gp_fit: %s is NULL", data->x ? "y" : "x");
+    if (data->n == 0) return fail(GP_BAD_ARGUMENT, "gp_fit: n is 0; give at least one point");
+    if (data->d == 0 || data->d > GP_MAX_DIMENSIONS)
+        return fail(GP_BAD_ARGUMENT, "gp_fit: d is %zu, it must be from 1 to %d; leave out dimensions", data->d, GP_MAX_DIMENSIONS);
+    if (data->d != k->rbf.d)
+        return fail(GP_BAD_ARGUMENT, "gp_fit: x has %zu dimensions and the kernel %zu; give one length for each", data->d, k->rbf.d);
+    if (data->ldx < data->n) return fail(GP_BAD_ARGUMENT, "gp_fit: ldx is %zu, less than n = %zu; x is column-major", data->ldx, data->n);
+    if (!(o->noise_variance >= 0 && isfinite(o->noise_variance)))
+        return fail(GP_BAD_ARGUMENT, "gp_fit: noise_variance is %g; it must be finite and not negative", o->noise_variance);
+    if (!(o->max_jitter >= 0 && isfinite(o->max_jitter)))
+        return fail(GP_BAD_ARGUMENT, "gp_fit: max_jitter is %g; it must be finite and not negative", o->max_jitter);
+    return GP_OK;
+}
+
+/* Parameters that float32 would turn into 0 or infinity would come back as NaN without a word. */
+static GpStatus check_range(const GpContext *c, const GpRbf *k, double noise)
+{
+    const double low = smallest_of(c), high = largest_of(c);
+    if (!(k->variance >= low && k->variance + noise <= high))
+        return fail(GP_BAD_ARGUMENT, "gp_fit: variance %g + noise %g is outside %s (%.3g to %.3g); rescale y", k->variance, noise,
+                    precision_name(c), low, high);
+    for (size_t j = 0; j < k->d; j++)
+        if (!(k->inverse_length[j] >= low && k->inverse_length[j] <= high))
+            return fail(GP_BAD_ARGUMENT, "gp_fit: 1 / length[%zu] = %g is outside %s (%.3g to %.3g); rescale x", j, k->inverse_length[j],
+                        precision_name(c), low, high);
+    return GP_OK;
+}
+
+static GpStatus check_points(const char *where, size_t n, size_t d, const double *x, size_t ldx)
+{
+    for (size_t j = 0; j < d; j++)
+        for (size_t i = 0; i < n; i++)
+            if (!isfinite(x[i + j * ldx]))
+                return fail(GP_BAD_DATA, "%s: x at row %zu, column %zu (from 0) is %g; remove the point or fill it in", where, i, j,
+                            x[i + j * ldx]);
+    return GP_OK;
+}
+
+/* ---- preparing the data ---- */
+
+static double mean_of(size_t n, const double *v)
+{
+    double mean = 0;
+    for (size_t i = 0; i < n; i++) mean += v[i] / (double)n; /* the sum of large values would overflow */
+    return mean;
+}
+
+/* A constant y is recognised by comparing, not by its deviation, which rounding makes tiny instead of zero. */
+static void mean_and_deviation(size_t n, const double *y, double *mean, double *deviation)
+{
+    double largest = 0, sum = 0, low = y[0], high = y[0];
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
+    }
+    *mean = low == high ? low : mean_of(n, y);
+    *deviation = 1;
+    if (low == high) return;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(y[i] - *mean));
+    for (size_t i = 0; i < n; i++) sum += (y[i] - *mean) / largest * ((y[i] - *mean) / largest);
+    *deviation = largest * sqrt(sum / (double)n);
+}
+
+static void pack(double *to, size_t n, size_t d, const double *x, size_t ldx, const double *centre)
+{
+    for (size_t j = 0; j < d; j++)
+        for (size_t i = 0; i < n; i++) to[i + j * n] = x[i + j * ldx] - centre[j];
+}
+
+static GpStatus upload_points(GpModel *m, const GpData *data)
+{
+    GpStatus status = GP_OK;
+    double *host = NULL;
+    TRY(memory_alloc_uninitialised(&host, data->n, data->d * sizeof *host, "copy of x"));
+    /* Only distances matter, so float32 gets the digits in which the points differ: years around 2,000 keep their days. */
+    for (size_t j = 0; m->context->precision == GP_F32 && j < data->d; j++) m->centre[j] = mean_of(data->n, data->x + j * data->ldx);
+    pack(host, data->n, data->d, data->x, data->ldx, m->centre);
+    TRY(m->context->backend->upload(m->context, m->x, host, data->n * data->d));
+cleanup:
+    memory_free(host);
+    return status;
+}
+
+static GpStatus upload_targets(GpModel *m, const GpData *data, double *y)
+{
+    const double largest = largest_of(m->context);
+    for (size_t i = 0; i < data->n; i++) {
+        y[i] = (data->y[i] - m->y_mean) / m->y_scale;
+        if (!(fabs(y[i]) <= largest))
+            return fail(GP_BAD_DATA, "gp_fit: y[%zu] = %g is outside %s; rescale y or set normalise_y", i, data->y[i],
+                        precision_name(m->context));
+    }
+    return m->context->backend->upload(m->context, m->alpha, y, data->n);
+}
+
+/* alpha is downloaded once: to see that it is finite, and for y' alpha in double. */
+static GpStatus finish_weights(GpModel *m, const double *y)
+{
+    GpStatus status = GP_OK;
+    double *alpha = NULL;
+    TRY(memory_alloc_uninitialised(&alpha, m->n, sizeof *alpha, "copy of alpha"));
+    TRY(m->context->backend->download(m->context, alpha, m->alpha, m->n));
+    m->quadratic = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (!isfinite(alpha[i])) {
+            status = fail(GP_BAD_DATA, "gp_fit: weight %zu overflows %s; rescale y, set normalise_y or add noise", i,
+                          precision_name(m->context));
+            goto cleanup;
+        }
+        m->quadratic += y[i] * alpha[i];
+    }
+cleanup:
+    memory_free(alpha);
+    return status;
+}
+
+/* ---- the factor ---- */
+
+/* A pivot fails because its row is, to rounding, a combination of rows before it; usually of one that lies very near. */
+static GpStatus fail_at_row(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t row, double jitter)
+{
+    GpStatus status = GP_OK;
+    double *host = NULL, nearest = INFINITY;
+    size_t neighbour = 0;
+    TRY(memory_alloc_uninitialised(&host, n, k->d * sizeof *host, "copy of x"));
+    TRY(c->backend->download(c, host, x, n * k->d));
+    for (size_t i = 0; i < row; i++) {
+        double sum = 0;
+        for (size_t t = 0; t < k->d; t++) {
+            const double difference = (host[i + t * n] - host[row + t * n]) * k->inverse_length[t];
+            sum += difference * difference;
+        }
+        if (sum < nearest) {
+            nearest = sum;
+            neighbour = i;
+        }
+    }
+    if (row == 0)
+        status =
+            fail(GP_NOT_POSITIVE_DEFINITE, "gp_fit: row 0 has a variance that is not positive with jitter %g; check the kernel", jitter);
+    else
+        status = fail(
+            GP_NOT_POSITIVE_DEFINITE,
+            "gp_fit: K is not positive definite at row %zu (from 0) with jitter %g; its nearest duplicate is row %zu, %g length scales "
+            "away; remove one of them, add noise or raise max_jitter",
+            row, jitter, neighbour, sqrt(nearest));
+cleanup:
+    memory_free(host);
+    return status;
+}
+
+GpStatus gp_device_fit(GpContext *c, const GpRbf *k, size_t n, const void *x, const GpFitOptions *o, void *K, size_t ld, void *alpha,
+                       double *jitter)
+{
+    const GpBackend *b = c->backend;
+    const double mean_diagonal = k->variance + o->noise_variance;
+    double relative = 0;
+    size_t failed_row = 0;
+    GpStatus status = GP_OK;
+    for (;;) {
+        *jitter = relative * mean_diagonal;
+        TRY(b->covariance(c, k, n, x, o->noise_variance + *jitter, GP_LOWER, K, ld));
+        TRY(b->factor(c, n, K, ld, &failed_row));
+        if (failed_row == 0) break;
+        if (relative >= o->max_jitter) return fail_at_row(c, k, n, x, failed_row - 1, *jitter);
+        relative = fmin(relative == 0 ? 10 * epsilon_of(c) : 10 * relative, o->max_jitter);
+    }
+    TRY(b->solve(c, n, K, ld, 0, 1, alpha, n));
+    TRY(b->solve(c, n, K, ld, 1, 1, alpha, n));
+cleanup:
+    return status;
+}
+
+static GpStatus allocate_model(GpModel *m)
+{
+    const GpBackend *b = m->context->backend;
+    GpStatus status = GP_OK;
+    TRY(b->alloc(m->context, &m->x, m->n * m->rbf.d, "training points"));
+    TRY(b->alloc(m->context, &m->alpha, m->n, "weights"));
+    TRY(b->alloc(m->context, &m->factor, m->n * m->ld, "covariance matrix"));
+cleanup:
+    return status;
+}
+
+static GpStatus fit(GpModel *m, const GpData *data, const GpFitOptions *o)
+{
+    GpStatus status = GP_OK;
+    double *y = NULL;
+    TRY(memory_alloc_uninitialised(&y, data->n, sizeof *y, "copy of y"));
+    TRY(allocate_model(m));
+    if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
+    TRY(upload_points(m, data));
+    TRY(upload_targets(m, data, y));
+    TRY(gp_device_fit(m->context, &m->rbf, m->n, m->x, o, m->factor, m->ld, m->alpha, &m->jitter));
+    TRY(finish_weights(m, y));
+cleanup:
+    memory_free(y);
+    return status;
+}
+
+GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *options)
+{
+    GpStatus status = GP_OK;
+    GpModel *m = NULL;
+    if (!out) return fail(GP_BAD_ARGUMENT, "gp_fit: out is NULL");
+    *out = NULL;
+    const GpFitOptions o = options ? *options : gp_fit_defaults(c ? c->precision : GP_F64);
+    TRY(check_arguments(c, k, data, &o));
+    TRY(check_range(c, &k->rbf, o.noise_variance));
+    TRY(check_memory(c, data->n, data->d));
+    TRY(check_points("gp_fit", data->n, data->d, data->x, data->ldx));
+    for (size_t i = 0; i < data->n; i++)
+        if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
+
+    TRY(memory_alloc(&m, 1, sizeof *m, "model"));
+    m->context = c;
+    m->rbf = k->rbf;
+    m->n = data->n;
+    m->ld = leading_dimension(data->n);
+    m->noise = o.noise_variance;
+    m->y_scale = 1;
+    TRY(fit(m, data, &o));
+    *out = m;
+cleanup:
+    if (status != GP_OK) gp_model_destroy(m);
+    return status;
+}
+
+double gp_model_jitter(const GpModel *m) { return m->jitter; }
+
+GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml)
+{
+    GpStatus status = GP_OK;
+    double log_determinant = 0;
+    if (!m || !lml) return fail(GP_BAD_ARGUMENT, "gp_log_marginal_likelihood: model or lml is NULL");
+    TRY(m->context->backend->log_determinant(m->context, m->n, m->factor, m->ld, &log_determinant));
+    *lml = -0.5 * (m->quadratic + log_determinant + (double)m->n * log_2_pi);
+cleanup:
+    return status;
+}
+
+/* ---- prediction ---- */
+
+GpStatus gp_device_predict(GpContext *c, const GpRbf *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha, size_t m,
+                           const void *z, size_t ldz, void *work, void *mean, void *explained)
+{
+    const GpBackend *b = c->backend;
+    GpStatus status = GP_OK;
+    TRY(b->cross_covariance(c, k, n, x, m, z, ldz, work, n));
+    TRY(b->transposed_product(c, n, m, work, n, alpha, mean));
+    if (!explained) return GP_OK;
+    TRY(b->solve(c, n, L, ld, 0, m, work, n));
+    TRY(b->column_norms(c, n, m, work, n, explained));
+cleanup:
+    return status;
+}
+
+static void release_room(GpModel *m)
+{
+    const GpBackend *b = m->context->backend;
+    b->release(m->context, m->z);
+    b->release(m->context, m->work);
+    b->release(m->context, m->mean);
+    b->release(m->context, m->explained);
+    m->z = m->work = m->mean = m->explained = NULL;
+    m->room = 0;
+}
+
+/* Kept from one call to the next: allocating on a GPU waits for the device. */
+static GpStatus make_room(GpModel *m, size_t points)
+{
+    const GpBackend *b = m->context->backend;
+    GpStatus status = GP_OK;
+    if (points <= m->room) return GP_OK;
+    release_room(m);
+    TRY(b->alloc(m->context, &m->z, points * m->rbf.d, "prediction points"));
+    TRY(b->alloc(m->context, &m->work, points * m->n, "covariance with the prediction points"));
+    TRY(b->alloc(m->context, &m->mean, points, "means"));
+    TRY(b->alloc(m->context, &m->explained, points, "explained variances"));
+    m->room = points;
+cleanup:
+    if (status != GP_OK) release_room(m);
+    return status;
+}
+
+/* How far |L \ k|^2 can rise above k(z, z) by rounding: the factor is that of K + E, |E| <= n (d + 8) eps k(z, z) (entries to
+ * (d + 8) eps; Higham, Accuracy and Stability of Numerical Algorithms, 2002, theorem 10.3, without its pessimistic second n), and
+ * E enters as w' E w with w = K^-1 k, |w|^2 <= k(z, z) / (noise + jitter). Never more than k(z, z) itself: that is no variance. */
+static double rounding_bound(const GpModel *m)
+{
+    const double v = m->rbf.variance, least = m->noise + m->jitter;
+    const double relative = epsilon_of(m->context) * (double)m->n * (double)(m->rbf.d + 8);
+    return v * (least > 0 ? fmin(1, relative * (1 + v / least)) : 1);
+}
+
+/* explained[] becomes the variance, in place, in the units of the caller's y. */
+static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, double *variance, size_t *clamped)
+{
+    const double bound = rounding_bound(m);
+    for (size_t i = 0; i < count; i++) {
+        const double latent = m->rbf.variance - variance[i];
+        if (!(latent >= -bound))
+            return fail(GP_NOT_POSITIVE_DEFINITE,
+                        "gp_predict: the variance at point %zu is %g, and rounding explains no more than %g; add noise", first + i, latent,
+                        -bound);
+        if (latent < 0) (*clamped)++;
+        variance[i] = fmax(latent, 0) * m->y_scale * m->y_scale;
+    }
+    return GP_OK;
+}
+
+/* Points first .. first + count of the caller's arrays. `host` holds count x d. */
+static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *host, double *mean,
+                              double *variance, size_t *clamped)
+{
+    GpContext *c = m->context;
+    GpStatus status = GP_OK;
+    pack(host, count, m->rbf.d, x + first, ldx, m->centre);
+    TRY(c->backend->upload(c, m->z, host, count * m->rbf.d));
+    TRY(gp_device_predict(c, &m->rbf, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
+                          variance ? m->explained : NULL));
+    TRY(c->backend->download(c, mean + first, m->mean, count));
+    for (size_t i = first; i < first + count; i++) mean[i] = m->y_mean + m->y_scale * mean[i];
+    if (!variance) return GP_OK;
+    TRY(c->backend->download(c, variance + first, m->explained, count));
+    TRY(finish_variances(m, first, count, variance + first, clamped));
+cleanup:
+    return status;
+}
+
+GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *variance, size_t *clamped)
+{
+    GpStatus status = GP_OK;
+    double *host = NULL;
+    size_t below_zero = 0;
+    if (clamped) *clamped = 0;
+    if (!m) return fail(GP_BAD_ARGUMENT, "gp_predict: model is NULL");
+    if (count == 0) return GP_OK;
+    if (!x || !mean) return fail(GP_BAD_ARGUMENT, "gp_predict: %s is NULL", x ? "mean" : "x");
+    if (ldx < count) return fail(GP_BAD_ARGUMENT, "gp_predict: ldx is %zu, less than count = %zu; x is column-major", ldx, count);
+    TRY(check_points("gp_predict", count, m->rbf.d, x, ldx));
+
+    const size_t chunk = smaller(count, chunk_points(m->context, m->n));
+    TRY(memory_alloc_uninitialised(&host, chunk, m->rbf.d * sizeof *host, "copy of the prediction points"));
+    TRY(make_room(m, chunk));
+    for (size_t first = 0; first < count; first += chunk)
+        TRY(predict_chunk(m, first, smaller(chunk, count - first), x, ldx, host, mean, variance, &below_zero));
+    if (clamped) *clamped = below_zero;
+cleanup:
+    memory_free(host);
+    return status;
+}
+
+void gp_model_destroy(GpModel *m)
+{
+    if (!m) return;
+    release_room(m);
+    m->context->backend->release(m->context, m->x);
+    m->context->backend->release(m->context, m->alpha);
+    m->context->backend->release(m->context, m->factor);
+    memory_free(m);
+}
