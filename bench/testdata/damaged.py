@@ -1,0 +1,2 @@
+"""Not Python."""
+def allocate(case:
