@@ -1,0 +1,299 @@
+/* The GP regression problem takes right answers of every size and refuses those of code with one mistake. */
+#define _GNU_SOURCE
+#include "gp/backend.h"
+#include "lessons/11_gp_predict/problem.h"
+#include "lessons/trial.h"
+#include <unistd.h>
+
+static const Approach *const approaches[] = { &gp_predict_gp_cpu_naive, &gp_predict_gp_cpu_openmp };
+static const size_t sizes[] = { 1, 2, 31, 33, 257, 500 };
+enum { APPROACHES = sizeof approaches / sizeof *approaches, SIZES = sizeof sizes / sizeof *sizes };
+
+static void expect_right(int variant, size_t n)
+{
+    for (int p = 0; p < PRECISIONS; p++) {
+        Trial t = trial_create(&gp_predict_problem, variant, n, (Precision)p);
+        for (size_t a = 0; a < APPROACHES; a++) {
+            must_work(trial_run(&t, approaches[a], 2));
+            trial_expect(&t, 1, approaches[a]->backend);
+        }
+        trial_destroy(&t);
+    }
+}
+
+static void right_answers_are_accepted(void **unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < SIZES; k++) expect_right(GP_PREDICT_SYNTHETIC, sizes[k]);
+}
+
+static void right_answers_for_co2_are_accepted(void **unused)
+{
+    (void)unused;
+    expect_right(GP_PREDICT_CO2, GP_PREDICT_CO2_N);
+}
+
+/* ---- code with one mistake ---- */
+
+typedef struct {
+    const char *name;
+    double length, noise;       /* factors of the right ones                                           */
+    size_t dropped;             /* this many elements in the middle of alpha are zero                   */
+    size_t missing;             /* training points that the fit doesn't see, the last ones             */
+    int f32_too;                /* refused in float32 as well, where rounding may explain more          */
+} Mistake;
+
+static const Mistake mistakes[] = {
+    { "32 of alpha dropped", 1, 1, 32, 0, 1 }, { "1 of alpha dropped", 1, 1, 1, 0, 1 },     { "length off by 0.1%", 1.001, 1, 0, 0, 0 },
+    { "length off by 1%", 1.01, 1, 0, 0, 1 },  { "length forgotten", 2, 1, 0, 0, 1 },       { "noise off by 0.1%", 1, 1.001, 0, 0, 0 },
+    { "noise omitted", 1, 0, 0, 0, 1 },        { "noise's root on the diagonal", 1, 10, 0, 0, 1 },
+    { "last point forgotten", 1, 1, 0, 1, 1 },
+};
+
+static GpStatus predict_wrongly(Trial *t, const Mistake *wrong)
+{
+    GpStatus status = GP_OK;
+    const GpPredictModel m = gp_predict_model(t->c.variant);
+    const size_t all = t->c.n, n = all - wrong->missing, bytes = precision_bytes(t->c.precision);
+    GpFitOptions options = { .noise_variance = m.noise * wrong->noise };
+    GpRbf kernel = { .d = m.d, .variance = m.variance };
+    GpContext *c = NULL;
+    const GpBackend *backend;
+    void *x = NULL, *z = NULL, *K = NULL, *alpha = NULL, *work = NULL, *mean = NULL, *explained = NULL, *zeros = NULL;
+    double jitter;
+    for (size_t j = 0; j < m.d; j++) kernel.inverse_length[j] = 1 / (m.length * wrong->length);
+    must_work(gp_context_create(&c, "cpu/openmp", t->c.precision == F32 ? GP_F32 : GP_F64, 0));
+    backend = c->backend;
+    must_work(memory_alloc(&zeros, n, bytes, "zeros"));
+    must_work(backend->alloc(c, &x, n * m.d, "x"));
+    must_work(backend->alloc(c, &z, GP_PREDICT_M * m.d, "z"));
+    must_work(backend->alloc(c, &K, n * n, "K"));
+    must_work(backend->alloc(c, &alpha, n, "alpha"));
+    must_work(backend->alloc(c, &work, n * GP_PREDICT_M, "work"));
+    must_work(backend->alloc(c, &mean, GP_PREDICT_M, "mean"));
+    must_work(backend->alloc(c, &explained, GP_PREDICT_M, "explained"));
+    for (size_t j = 0; j < m.d; j++)
+        must_work(backend->upload_native(c, (char *)x + j * n * bytes, (char *)t->b.in[0] + j * all * bytes, n * bytes));
+    must_work(backend->upload_native(c, alpha, t->b.in[1], n * bytes));
+    must_work(backend->upload_native(c, z, t->b.in[2], t->b.in_bytes[2]));
+    status = gp_device_fit(c, &kernel, n, x, &options, K, n, alpha, &jitter);
+    if (status == GP_OK) {
+        must_work(backend->upload_native(c, (char *)alpha + n / 2 * bytes, zeros, wrong->dropped * bytes));
+        must_work(gp_device_predict(c, &kernel, n, x, K, n, alpha, GP_PREDICT_M, z, GP_PREDICT_M, work, mean, explained));
+        must_work(backend->download_native(c, t->b.out, mean, GP_PREDICT_M * bytes));
+        must_work(backend->download_native(c, (char *)t->b.out + GP_PREDICT_M * bytes, explained, GP_PREDICT_M * bytes));
+        for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++)
+            put(t->b.out, j, t->c.precision, m.variance - element(t->b.out, j, t->c.precision));
+    }
+    void *const arrays[] = { x, z, K, alpha, work, mean, explained };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) backend->release(c, arrays[i]);
+    gp_context_destroy(c);
+    memory_free(zeros);
+    return status;
+}
+
+static void expect_mistakes_refused(int variant, size_t n)
+{
+    for (int p = 0; p < PRECISIONS; p++) {
+        Trial t = trial_create(&gp_predict_problem, variant, n, (Precision)p);
+        must_work(predict_wrongly(&t, &(Mistake){ .length = 1, .noise = 1 }));
+        trial_expect(&t, 1, "no mistake");
+        for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
+            if (p == F32 && !mistakes[k].f32_too) continue;
+            if (predict_wrongly(&t, &mistakes[k]) == GP_OK) trial_expect(&t, 0, mistakes[k].name);   /* K may have no factor then */
+        }
+        trial_destroy(&t);
+    }
+}
+
+static void mistakes_are_refused(void **unused)
+{
+    (void)unused;
+    expect_mistakes_refused(GP_PREDICT_SYNTHETIC, 500);
+    expect_mistakes_refused(GP_PREDICT_SYNTHETIC, 2000);
+}
+
+static void mistakes_with_co2_are_refused(void **unused)
+{
+    (void)unused;
+    expect_mistakes_refused(GP_PREDICT_CO2, GP_PREDICT_CO2_N);
+}
+
+static void leave_last_mean_unwritten(Trial *t) { put(t->b.out, GP_PREDICT_M - 1, t->c.precision, NAN); }
+static void leave_last_variance_unwritten(Trial *t) { put(t->b.out, 2 * GP_PREDICT_M - 1, t->c.precision, NAN); }
+static void zero_the_last_block(Trial *t)
+{
+    for (size_t j = GP_PREDICT_M - 8; j < GP_PREDICT_M; j++) put(t->b.out, j, t->c.precision, 0);
+}
+static void return_explained(Trial *t)
+{
+    const double variance = gp_predict_model(t->c.variant).variance;
+    for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++) put(t->b.out, j, t->c.precision, variance - element(t->b.out, j, t->c.precision));
+}
+static void return_deviations(Trial *t)
+{
+    for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++) put(t->b.out, j, t->c.precision, sqrt(element(t->b.out, j, t->c.precision)));
+}
+static void add_noise_to_the_variance(Trial *t)
+{
+    const double noise = gp_predict_model(t->c.variant).noise;
+    for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++) put(t->b.out, j, t->c.precision, element(t->b.out, j, t->c.precision) + noise);
+}
+static void shift_by_one(Trial *t)
+{
+    const size_t bytes = precision_bytes(t->c.precision);
+    memmove((char *)t->b.out + bytes, t->b.out, (GP_PREDICT_M - 1) * bytes);
+}
+static void swap_halves(Trial *t)
+{
+    for (size_t j = 0; j < GP_PREDICT_M; j++) {
+        const double mean = element(t->b.out, j, t->c.precision);
+        put(t->b.out, j, t->c.precision, element(t->b.out, j + GP_PREDICT_M, t->c.precision));
+        put(t->b.out, j + GP_PREDICT_M, t->c.precision, mean);
+    }
+}
+
+static void wrong_outputs_are_refused(void **unused)
+{
+    static const struct { const char *name; void (*spoil)(Trial *); } outputs[] = {
+        { "last mean unwritten", leave_last_mean_unwritten }, { "last variance unwritten", leave_last_variance_unwritten },
+        { "last means zero", zero_the_last_block }, { "explained instead of variance", return_explained },
+        { "deviations instead of variances", return_deviations }, { "variance with noise", add_noise_to_the_variance },
+        { "a point too far", shift_by_one }, { "mean and variance swapped", swap_halves },
+    };
+    (void)unused;
+    for (int variant = 0; gp_predict_problem.variants[variant]; variant++)
+        for (int p = 0; p < PRECISIONS; p++)
+            for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
+                Trial t = trial_create(&gp_predict_problem, variant, variant == GP_PREDICT_CO2 ? GP_PREDICT_CO2_N : 500, (Precision)p);
+                must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
+                outputs[k].spoil(&t);
+                trial_expect(&t, 0, outputs[k].name);
+                trial_destroy(&t);
+            }
+}
+
+static void tf32_inputs_are_refused(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < 2; which++)
+        for (int p = 0; p < PRECISIONS; p++) {
+            Trial t = trial_create(&gp_predict_problem, GP_PREDICT_SYNTHETIC, 500, (Precision)p);
+            round_input(&t, which);
+            must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
+            trial_expect(&t, 0, which ? "y of 10 bits" : "X of 10 bits");
+            trial_destroy(&t);
+        }
+}
+
+static void float32_answers_are_refused_in_float64(void **unused)
+{
+    (void)unused;
+    Trial t = trial_create(&gp_predict_problem, GP_PREDICT_SYNTHETIC, 500, F64);
+    must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
+    for (size_t j = 0; j < 2 * GP_PREDICT_M; j++) put(t.b.out, j, F64, (double)(float)element(t.b.out, j, F64));
+    trial_expect(&t, 0, "float32 results");
+    trial_destroy(&t);
+}
+
+/* ---- sizes and data ---- */
+
+static void every_size_of_the_grid_has_a_product_grid(void **unused)
+{
+    static const size_t odd[] = { 1, 2, 31, 64, 3721, 30030 };
+    size_t g[GP_PREDICT_D];
+    (void)unused;
+    for (const size_t *n = gp_predict_problem.sizes(GP_PREDICT_SYNTHETIC, 1); *n; n++) {
+        assert_true(gp_predict_grid(*n, g));
+        size_t product = 1;
+        for (size_t j = 0; j < GP_PREDICT_D; j++) product *= g[j];
+        assert_int_equal(product, *n);
+        assert_in_range(g[0], 1, 8);   /* as equal as they come: no dimension takes it all */
+    }
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) assert_true(gp_predict_grid(odd[k], g));
+    assert_false(gp_predict_grid(67, g));
+    assert_false(gp_predict_grid(2 * 4001, g));
+}
+
+static void a_size_without_reference_is_refused_with_the_nearest_that_has_one(void **unused)
+{
+    (void)unused;
+    static const struct { size_t n; int variant; const char *says; } cases[] = {
+        { 2039, GP_PREDICT_SYNTHETIC, NULL }, { 4001, GP_PREDICT_SYNTHETIC, "ask for n = 4000" }, { 40000, GP_PREDICT_SYNTHETIC, NULL },
+        { 2063, GP_PREDICT_SYNTHETIC, "ask for n = 2064" }, { 521, GP_PREDICT_CO2, NULL }, { 500, GP_PREDICT_CO2, "ask for n = 521" },
+        { ((size_t)1 << 28) + 1, GP_PREDICT_SYNTHETIC, "2^28" },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const char *why = gp_predict_problem.refuse(&(Case){ .n = cases[k].n, .variant = cases[k].variant });
+        if (!cases[k].says) assert_null(why);
+        else assert_true(why && strstr(why, cases[k].says));
+    }
+}
+
+static void another_seed_gives_other_inputs(void **unused)
+{
+    (void)unused;
+    for (int variant = 0; gp_predict_problem.variants[variant]; variant++) {
+        Trial t = trial_create(&gp_predict_problem, variant, GP_PREDICT_CO2_N, F64);
+        Trial other = trial_create(&gp_predict_problem, variant, GP_PREDICT_CO2_N, F64);
+        other.c.seed++;
+        must_work(gp_predict_problem.fill(&other.c, &other.b));
+        for (int i = 0; i < 3; i++) assert_memory_not_equal(t.b.in[i], other.b.in[i], t.b.in_bytes[i]);
+        trial_destroy(&t);
+        trial_destroy(&other);
+    }
+}
+
+static void co2_is_the_centred_series(void **unused)
+{
+    (void)unused;
+    Trial t = trial_create(&gp_predict_problem, GP_PREDICT_CO2, GP_PREDICT_CO2_N, F64);
+    const double *time = t.b.in[0], *y = t.b.in[1];
+    double sum = 0, first = INFINITY, first_y = 0, last = -INFINITY;
+    for (size_t i = 0; i < GP_PREDICT_CO2_N; i++) {
+        sum += y[i];
+        if (time[i] < first) {
+            first = time[i];
+            first_y = y[i];
+        }
+        if (time[i] > last) last = time[i];
+    }
+    assert_true(fabs(sum) < 1e-10);
+    assert_true(first == 1958.25 - 1980 && last == 2002.0 - 1980);
+    assert_true(fabs(first_y - (316.1 - 339.8226647472809)) < 1e-10);
+    trial_destroy(&t);
+}
+
+static void a_missing_data_file_is_a_clear_error(void **unused)
+{
+    (void)unused;
+    char *here = getcwd(NULL, 0);
+    Trial t = trial_create(&gp_predict_problem, GP_PREDICT_CO2, GP_PREDICT_CO2_N, F64);
+    assert_non_null(here);
+    assert_int_equal(chdir("/"), 0);
+    const GpStatus status = gp_predict_problem.fill(&t.c, &t.b);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(status, GP_IO);
+    assert_non_null(strstr(gp_message(), "gp/data/co2.csv"));
+    trial_destroy(&t);
+    free(here);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_answers_are_accepted),
+        cmocka_unit_test(right_answers_for_co2_are_accepted),
+        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(mistakes_with_co2_are_refused),
+        cmocka_unit_test(wrong_outputs_are_refused),
+        cmocka_unit_test(tf32_inputs_are_refused),
+        cmocka_unit_test(float32_answers_are_refused_in_float64),
+        cmocka_unit_test(every_size_of_the_grid_has_a_product_grid),
+        cmocka_unit_test(a_size_without_reference_is_refused_with_the_nearest_that_has_one),
+        cmocka_unit_test(another_seed_gives_other_inputs),
+        cmocka_unit_test(co2_is_the_centred_series),
+        cmocka_unit_test(a_missing_data_file_is_a_clear_error),
+    };
+    return cmocka_run_group_tests_name("gp predict", tests, NULL, NULL);
+}
