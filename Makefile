@@ -1,0 +1,95 @@
+# Try `make help`.
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SECONDARY:
+BUILD  ?= build
+CFLAGS ?= -O3 -g -march=native
+# CUDA is found, or not, here and nowhere else: the wheels of `make cuda`, the usual place, or the PATH.
+NVCC   ?= $(firstword $(wildcard .cuda/nvidia/cu13/bin/nvcc /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
+CUDA   := $(if $(NVCC),$(abspath $(dir $(NVCC))..))
+# A GPU in this machine: build for it; none: for every generation that this nvcc knows.
+ARCH   ?= $(if $(shell command -v nvidia-smi),native,all-major)
+
+common_flags := -I. -I$(BUILD) -MMD -MP
+CC_FLAGS      = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -fopenmp $(common_flags) $(CFLAGS)
+NVCC_FLAGS    = -std=c++17 -O3 -lineinfo -arch=$(ARCH) --threads 0 -Xcompiler -Wall,-Wextra,-fopenmp $(common_flags)
+CUDA_LIBS     = $(if $(NVCC),$(patsubst %,-L% -Wl$(comma)-rpath$(comma)%,$(wildcard $(CUDA)/lib64 $(CUDA)/lib)) -lcusolver -lcublas -lcudart -lstdc++)
+comma        := ,
+LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -ldl -lm -fopenmp
+
+# A folder is a problem, a file is an approach: both are found, never listed.
+sources     = $(filter-out $(foreach d,$(1),$(d)/test_% $(d)/main.c),$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*.cu)))
+backends   := gp/cpu_naive.c gp/cpu_openmp.c gp/cuda_naive.cu gp/cuda_optimized.cu
+devices    := $(wildcard bench/device_*.cu)
+problems   := $(wildcard lessons/*/problem.c)
+steps      := $(wildcard lessons/*/steps.c)
+tests      := $(wildcard common/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
+approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/*/*.c lessons/*/*.cu lessons/*/*.py))
+registered := $(problems) $(sort $(approaches)) $(devices) $(backends)
+# Without nvcc the .cu files are left out; the generated tables say so.
+buildable   = $(filter-out $(if $(NVCC),,%.cu) %.py,$(1))
+objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
+
+bench_options = $(if $(FULL),--full) $(OPTIONS)
+
+.PHONY: all bench test roof list cuda deps help clean FORCE
+all: $(BUILD)/bench_cli ## build everything
+bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
+	$< run $(bench_options)
+test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli ## run every test; those of the GPU too, where there is one
+	@BUILD=$(BUILD) BENCH_CLI=$(BUILD)/bench_cli common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
+roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
+	$< roof
+list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here
+	$< list
+cuda: ## fetch nvcc and CUDA's libraries into .cuda, without root
+	common/cuda_wheels.sh
+deps: ## install the system packages that are missing (DEPS=skip turns this off everywhere)
+	common/deps.sh '$(CC)' '$(NVCC)'
+help: ## this text
+	@echo 'Settings: CC=clang  NVCC= (no CUDA)  ARCH=sm_90  BUILD=build/asan  CFLAGS="-O1 -g -fsanitize=address,undefined"'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t text; do printf '  make %-7s %s\n' "$$t" "$$text"; done
+clean: ## remove the build folder
+	rm -rf $(BUILD)
+
+$(BUILD)/libgp.a: $(call objects,$(call sources,common gp)) $(BUILD)/gp_backends.o
+	rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/libbench.a: $(call objects,$(call sources,bench) $(problems) $(steps) $(approaches)) $(BUILD)/registry.o
+	rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/bench_cli: $(BUILD)/bench/main.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/%.test: $(BUILD)/%.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
+	$(CC) $(CFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+# lessons/05_reduction/cuda_2_shared.cu must define `reduction_cuda_2_shared`; a wrong name is a link error that says so.
+$(BUILD)/registry.h $(BUILD)/registry.c $(BUILD)/gp_backends.c &: bench/make_registry.sh $(BUILD)/registered.list | $(BUILD)/deps.ok
+	bench/make_registry.sh $(BUILD) $(if $(NVCC),cuda,no-cuda) $(registered)
+# Once per build folder: every object waits for the registry, and the registry for this.
+$(BUILD)/deps.ok: common/deps.sh
+	@mkdir -p $(BUILD); common/deps.sh '$(CC)' '$(NVCC)' && touch $@
+$(BUILD)/registered.list: FORCE
+	@mkdir -p $(BUILD); echo '$(NVCC) $(registered)' | cmp -s - $@ || echo '$(NVCC) $(registered)' > $@
+# What environment.c writes into every results file.
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+TREE   ?= $(if $(COMMIT),$(if $(shell git status --porcelain 2>/dev/null),modified,clean),unknown)
+define build_info
+#define BUILD_COMMIT "$(COMMIT)"
+#define BUILD_TREE "$(TREE)"
+#define BUILD_COMPILER "$(shell $(CC) --version | head -n 1)"
+#define BUILD_FLAGS "$(strip $(CFLAGS))"
+#define BUILD_NVCC "$(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release.*V/V/p'),none)"
+#define BUILD_ARCH "$(ARCH)"
+endef
+$(BUILD)/build_info.h: FORCE
+	$(file >$@.new,$(build_info))
+	@cmp -s $@.new $@ || cp $@.new $@
+$(BUILD)/bench/environment.c.o: $(BUILD)/build_info.h
+$(BUILD)/%.o: $(BUILD)/%.c
+	$(CC) $(CC_FLAGS) -c -o $@ $<
+$(BUILD)/%.c.o: %.c | $(BUILD)/registry.h
+	@mkdir -p $(@D)
+	$(CC) $(CC_FLAGS) -c -o $@ $<
+$(BUILD)/%.cu.o: %.cu | $(BUILD)/registry.h
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
