@@ -19,7 +19,7 @@ static GpStatus facts(DeviceFacts *out)
     cudaDeviceProp p;
     size_t total = 0;
     TRY(CUDA(cudaGetDeviceProperties(&p, 0)));
-    snprintf(out->name, sizeof out->name, "%s", p.name);
+    snprintf(out->name, sizeof out->name, "%.127s", p.name);
     out->compute_capability = 10 * p.major + p.minor;
     out->multiprocessors = p.multiProcessorCount;
     out->l2_bytes = (size_t)p.l2CacheSize;

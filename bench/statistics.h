@@ -18,7 +18,8 @@ typedef struct {
     double drift;              /* median of the second half over median of the first, minus 1 */
 } Summary;
 
-/* Samples in the order in which they were taken; not changed. count 0 gives NaN everywhere. GpStatus-free: sorts a copy
+/* Samples in the order in which they were taken; not changed. count 0 gives NaN everywhere, and so does a sample that
+ * isn't finite (count says how many there were): a broken clock is never averaged away. GpStatus-free: sorts a copy
  * on the heap and gives count 0 if there is no memory. */
 Summary summarise(const double *samples, size_t count);
 /* Half the interval's width over the median, e.g. 0.01 for +-1%; infinity with fewer than 6 samples. */
@@ -28,8 +29,9 @@ typedef enum { SAME, FASTER, SLOWER, UNSURE } Verdict;
 typedef struct { double ratio, low, high; Verdict verdict; } Comparison;  /* ratio: b over a, under 1 is faster */
 /* Compares two sets of times for the same work, scaled per unit of work if the work differs (work_a, work_b; 1 and 1
  * otherwise). The interval of the ratio of medians comes from a bootstrap (percentile, 2,000 draws, from `seed`).
- * FASTER or SLOWER need both an interval without 1 and an effect of at least `effect` (0.02). SAME: the effect is smaller and the interval lies within +-5%;
- * UNSURE: everything else (too few or too noisy samples to tell). */
+ * With fewer than 6 samples on a side it spans the ratios of the extremes. FASTER or SLOWER need both an interval without 1
+ * and an effect of at least `effect` (0.02). SAME: the effect is no larger and the interval lies within +-5% (+-effect if
+ * that is more). UNSURE: everything else: too noisy to tell, fewer than 4 samples on a side, a time that is 0 or not finite. */
 Comparison compare_samples(const double *a, size_t count_a, double work_a, const double *b, size_t count_b, double work_b,
                            double effect, uint64_t seed);
 const char *verdict_name(Verdict v);

@@ -18,24 +18,27 @@ static inline GpStatus device_alloc(void **p, size_t bytes, const char *what)
     }
     GpStatus status = CUDA(e);
     if (status == GP_OK) status = CUDA(cudaMemset(*p, 0xFF, bytes));
+    // The fill runs on the default stream, which a non-blocking stream does not wait for: an upload could come first and be overwritten.
+    if (status == GP_OK) status = CUDA(cudaStreamSynchronize(cudaStreamLegacy));
     return status;
 }
 
 static inline void device_free(void *p) { (void)cudaFree(p); }
 
-// NULL when there is a usable device, else the driver's reason; the answer of the first call is kept for the process.
+// NULL when there is a usable device, else why not; the answer of the first call is kept for the process.
 static inline const char *cuda_unavailable(void)
 {
     static thread_local int asked = 0;
     static thread_local const char *reason = NULL;
-    int count = 0;
+    int count = 0, driver = 0;
     if (!asked) {
         const cudaError_t e = cudaGetDeviceCount(&count);
+        (void)cudaDriverGetVersion(&driver);   // 0 without a driver
         (void)cudaGetLastError();
-        reason = e == cudaSuccess && count > 0                                      ? NULL
-                 : e == cudaErrorNoDevice || e == cudaSuccess                       ? "no CUDA device"
-                 : e == cudaErrorInsufficientDriver                                 ? "no CUDA device (no driver, or one older than the toolkit)"
-                                                                                    : cudaGetErrorString(e);
+        reason = e == cudaSuccess && count > 0                              ? NULL
+                 : driver == 0 || e == cudaErrorNoDevice || e == cudaSuccess ? "no CUDA device"
+                 : e == cudaErrorInsufficientDriver                         ? "the NVIDIA driver is older than the CUDA toolkit of this build; update it"
+                                                                            : cudaGetErrorString(e);
         asked = 1;
     }
     return reason;

@@ -14,10 +14,7 @@
 enum { LINE_BYTES = 64 };
 
 /* Whether an output of this size at this place should be written by streaming stores. */
-static inline int worth_streaming(const void *to, size_t bytes)
-{
-    return bytes >= (size_t)32 << 20 && (uintptr_t)to % LINE_BYTES == 0;
-}
+static inline int worth_streaming(const void *to, size_t bytes) { return bytes >= (size_t)32 << 20 && (uintptr_t)to % LINE_BYTES == 0; }
 
 /* `to` is aligned to LINE_BYTES. */
 static inline void stream_line(void *to, const void *line)

@@ -1,16 +1,23 @@
 /* What the tests of the problems share: right approaches must be accepted on awkward sizes, wrong outputs refused. Inputs,
- * references and tolerances come from bench/inputs.c, as in a real run. Include it after <cmocka.h> and what that needs. */
+ * references and tolerances come from bench/inputs.c, as in a real run. */
 #ifndef TESTING_H
 #define TESTING_H
 #include "bench/inputs.h"
 #include "bench/verify.h"
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h> /* after what it needs */
 
 /* An approach that works on the host's arrays in place, so that a HostState is all that it needs. */
 static inline int runs_in_place(const Registered *r, const char *problem, Precision p)
 {
-    return strcmp(r->problem, problem) == 0 && r->approach && r->approach->where == ON_HOST && !r->approach->allocate && r->approach->run[p];
+    return strcmp(r->problem, problem) == 0 && r->approach && r->approach->where == ON_HOST && !r->approach->allocate &&
+           r->approach->run[p];
 }
 
 static inline int accepted(const Problem *problem, const InputSet *set)
@@ -45,8 +52,8 @@ static inline void check_approaches(const Problem *problem, const char *name, si
                 const InputSet *set = &in.set[s][k];
                 run_on(registry[i].approach, set);
                 if (!accepted(problem, set))
-                    fail_msg("%s, n = %zu, %s, seed %d, check %d: error %g, tolerance %g", registry[i].file, n, precision_name(p), (int)seed + s, k,
-                             problem->error(&set->c, &set->buffers, set->reference), set->tolerance);
+                    fail_msg("%s, n = %zu, %s, seed %d, check %d: error %g, tolerance %g", registry[i].file, n, precision_name(p),
+                             (int)seed + s, k, problem->error(&set->c, &set->buffers, set->reference), set->tolerance);
             }
         ran++;
     }
@@ -75,7 +82,8 @@ typedef struct {
 } Wrong;
 
 /* The right answer of `approach` is accepted; spoilt in each way, it is refused by at least one of the problem's checks. */
-static inline void check_refusals(const Problem *problem, const char *name, const Approach *approach, const Wrong *wrong, size_t count, size_t n, Precision p)
+static inline void check_refusals(const Problem *problem, const char *name, const Approach *approach, const Wrong *wrong, size_t count,
+                                  size_t n, Precision p)
 {
     Inputs in;
     make_inputs(&in, problem, name, n, p, 77);

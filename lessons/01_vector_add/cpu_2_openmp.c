@@ -7,12 +7,12 @@
 /* Starting the threads costs as much as this many elements (a few microseconds). */
 enum { SERIAL_BELOW = 1 << 15 };
 
-#define Real float
+#define Real    float
 #define NAME(f) f##_f32
 #include "cpu_2_openmp.inc"
 #undef Real
 #undef NAME
-#define Real double
+#define Real    double
 #define NAME(f) f##_f64
 #include "cpu_2_openmp.inc"
 

@@ -65,5 +65,12 @@ static Work work(const Case *c)
     return (Work){ .flops = (double)c->n, .bytes = 3.0 * (double)c->n * (double)precision_bytes(c->precision) };
 }
 
-const Problem vector_add_problem = { .title = "c = a + b", .n_means = "elements", .checks = 1, .sizes = sizes, .shape = shape, .fill = fill, .error = error,
-                           .tolerance = tolerance, .work = work };
+const Problem vector_add_problem = { .title = "c = a + b",
+                                     .n_means = "elements",
+                                     .checks = 1,
+                                     .sizes = sizes,
+                                     .shape = shape,
+                                     .fill = fill,
+                                     .error = error,
+                                     .tolerance = tolerance,
+                                     .work = work };

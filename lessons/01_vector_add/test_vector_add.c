@@ -1,9 +1,4 @@
 /* vector_add: right approaches are accepted at awkward sizes, wrong answers are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "lessons/testing.h"
 
 static void host_approaches_are_right_at_every_size(void **state)
@@ -13,7 +8,8 @@ static void host_approaches_are_right_at_every_size(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int p = 0; p < PRECISIONS; p++)
-            for (uint64_t seed = 1; seed < (sizes[i] < 10000 ? 10 : 2); seed += 2) check_approaches(&vector_add_problem, "vector_add", sizes[i], (Precision)p, seed, SIZE_MAX);
+            for (uint64_t seed = 1; seed < (sizes[i] < 10000 ? 10 : 2); seed += 2)
+                check_approaches(&vector_add_problem, "vector_add", sizes[i], (Precision)p, seed, SIZE_MAX);
 }
 
 static void leave_untouched(const InputSet *s, const InputSet *other)
@@ -71,7 +67,8 @@ static void read_one_input_shifted(const InputSet *s, const InputSet *other)
 
 static void round_to(const InputSet *s, int bits)
 {
-    for (size_t i = 0; i < s->c.n; i++) set_element(s->buffers.out, i, s->c.precision, rounded(element(s->buffers.out, i, s->c.precision), bits));
+    for (size_t i = 0; i < s->c.n; i++)
+        set_element(s->buffers.out, i, s->c.precision, rounded(element(s->buffers.out, i, s->c.precision), bits));
 }
 
 static void round_to_half(const InputSet *s, const InputSet *other)
@@ -86,7 +83,11 @@ static void round_to_the_next_precision_below(const InputSet *s, const InputSet 
     round_to(s, s->c.precision == F32 ? 16 : 24);
 }
 
-static void keep_the_answer_to_other_inputs(const InputSet *s, const InputSet *other) { run_on(&vector_add_cpu_1_naive, other); (void)s; }
+static void keep_the_answer_to_other_inputs(const InputSet *s, const InputSet *other)
+{
+    run_on(&vector_add_cpu_1_naive, other);
+    (void)s;
+}
 
 static void wrong_answers_are_refused(void **state)
 {
@@ -107,7 +108,8 @@ static void wrong_answers_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int p = 0; p < PRECISIONS; p++)
-            check_refusals(&vector_add_problem, "vector_add", &vector_add_cpu_1_naive, wrong, sizeof wrong / sizeof *wrong, sizes[i], (Precision)p);
+            check_refusals(&vector_add_problem, "vector_add", &vector_add_cpu_1_naive, wrong, sizeof wrong / sizeof *wrong, sizes[i],
+                           (Precision)p);
 }
 
 int main(void)

@@ -6,10 +6,10 @@
 #include "bench/bench.h"
 
 enum {
-    LANES = 64,               /* accumulators: 8 AVX registers of float32, enough for 2 additions a cycle of latency 4 */
-    MOST_BLOCKS = 1024,       /* several for each core of a large machine, and a stack array */
+    LANES = 64,         /* accumulators: 8 AVX registers of float32, enough for 2 additions a cycle of latency 4 */
+    MOST_BLOCKS = 1024, /* several for each core of a large machine, and a stack array */
     SHORTEST_BLOCK = 1 << 12,
-    SERIAL_BELOW = 1 << 16    /* starting the threads costs as much as this many additions */
+    SERIAL_BELOW = 1 << 16 /* starting the threads costs as much as this many additions */
 };
 
 static size_t block_length(size_t n)
@@ -18,12 +18,12 @@ static size_t block_length(size_t n)
     return whole_lanes > SHORTEST_BLOCK ? whole_lanes : SHORTEST_BLOCK;
 }
 
-#define Real float
+#define Real    float
 #define NAME(f) f##_f32
 #include "cpu_2_openmp.inc"
 #undef Real
 #undef NAME
-#define Real double
+#define Real    double
 #define NAME(f) f##_f64
 #include "cpu_2_openmp.inc"
 

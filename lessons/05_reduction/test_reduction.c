@@ -1,9 +1,4 @@
 /* reduction: every order is accepted, wrong sums are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "lessons/testing.h"
 #include <omp.h>
 
@@ -16,7 +11,8 @@ static void host_approaches_are_right_at_every_size(void **state)
     (void)state;
     for (size_t i = 0; i < sizes_count; i++)
         for (int p = 0; p < PRECISIONS; p++)
-            for (uint64_t seed = 1; seed < (sizes[i] < 10000 ? 20 : 2); seed += 2) check_approaches(&reduction_problem, "reduction", sizes[i], (Precision)p, seed, SIZE_MAX);
+            for (uint64_t seed = 1; seed < (sizes[i] < 10000 ? 20 : 2); seed += 2)
+                check_approaches(&reduction_problem, "reduction", sizes[i], (Precision)p, seed, SIZE_MAX);
 }
 
 /* Sums in the array's own precision, in other orders than the approaches'. */
@@ -91,19 +87,63 @@ static double sum_of(const InputSet *s, size_t first, size_t last)
 static void answer(const InputSet *s, double sum) { set_element(s->buffers.out, 0, s->c.precision, sum); }
 static double one(const InputSet *s, size_t i) { return element(s->buffers.in[0], i, s->c.precision); }
 
-static void leave_untouched(const InputSet *s, const InputSet *o) { (void)o; poison(s->buffers.out, s->buffers.out_bytes); }
-static void give_infinity(const InputSet *s, const InputSet *o) { (void)o; answer(s, INFINITY); }
-static void give_zero(const InputSet *s, const InputSet *o) { (void)o; answer(s, 0); }
-static void miss_the_first(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 1, s->c.n)); }
-static void miss_the_last(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n - 1)); }
-static void miss_one(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n) - one(s, s->c.n / 3)); }
-static void count_one_twice(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n) + one(s, s->c.n / 3)); }
-static void take_one_from_its_neighbour(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n) - one(s, 7) + one(s, 8)); }
+static void leave_untouched(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    poison(s->buffers.out, s->buffers.out_bytes);
+}
+static void give_infinity(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, INFINITY);
+}
+static void give_zero(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, 0);
+}
+static void miss_the_first(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 1, s->c.n));
+}
+static void miss_the_last(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n - 1));
+}
+static void miss_one(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n) - one(s, s->c.n / 3));
+}
+static void count_one_twice(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n) + one(s, s->c.n / 3));
+}
+static void take_one_from_its_neighbour(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n) - one(s, 7) + one(s, 8));
+}
 static void take_one_from_other_inputs(const InputSet *s, const InputSet *o) { answer(s, sum_of(s, 0, s->c.n) - one(s, 7) + one(o, 7)); }
-static void miss_the_last_warp(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n - 32)); }
-static void count_a_warp_twice(const InputSet *s, const InputSet *o) { (void)o; answer(s, sum_of(s, 0, s->c.n) + sum_of(s, 0, 32)); }
+static void miss_the_last_warp(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n - 32));
+}
+static void count_a_warp_twice(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, sum_of(s, 0, s->c.n) + sum_of(s, 0, 32));
+}
 static void keep_the_answer_to_other_inputs(const InputSet *s, const InputSet *o) { answer(s, sum_of(o, 0, s->c.n)); }
-static void flip_the_sign(const InputSet *s, const InputSet *o) { (void)o; answer(s, -sum_of(s, 0, s->c.n)); }
+static void flip_the_sign(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    answer(s, -sum_of(s, 0, s->c.n));
+}
 
 static void add_inputs_in_half(const InputSet *s, const InputSet *o)
 {
@@ -136,14 +176,31 @@ static void wrong_answers_are_refused(void **state)
     static const size_t lengths[] = { 33, 257, 1000, 65537 };
     (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        for (int p = 0; p < PRECISIONS; p++) check_refusals(&reduction_problem, "reduction", &reduction_cpu_1_naive, wrong, WRONG, lengths[i], (Precision)p);
+        for (int p = 0; p < PRECISIONS; p++)
+            check_refusals(&reduction_problem, "reduction", &reduction_cpu_1_naive, wrong, WRONG, lengths[i], (Precision)p);
 }
 
 /* Real numbers in float32 can't show it: at 4 million elements one of them is below the rounding of the sum. */
 static void one_lost_element_of_millions_shows(void **state)
 {
     (void)state;
-    for (int p = 0; p < PRECISIONS; p++) check_refusals(&reduction_problem, "reduction", &reduction_cpu_2_openmp, wrong, ALWAYS_EXACTLY_ONE_ELEMENT_OFF, 1u << 22, (Precision)p);
+    for (int p = 0; p < PRECISIONS; p++)
+        check_refusals(&reduction_problem, "reduction", &reduction_cpu_2_openmp, wrong, ALWAYS_EXACTLY_ONE_ELEMENT_OFF, 1u << 22,
+                       (Precision)p);
+}
+
+static void a_sum_of_whole_numbers_is_exact_or_refused(void **state)
+{
+    Inputs in;
+    (void)state;
+    make_inputs(&in, &reduction_problem, "reduction", 1u << 22, F32, 30);
+    const InputSet *s = &in.set[0][WHOLE];
+    const double sum = sum_of(s, 0, s->c.n);
+    for (int off = -1; off <= 1; off++) {
+        answer(s, sum + off);
+        assert_int_equal(accepted(&reduction_problem, s), off == 0);
+    }
+    inputs_destroy(&in);
 }
 
 static void whole_numbers_are_never_zero_and_stay_exact(void **state)
@@ -197,6 +254,7 @@ int main(void)
         cmocka_unit_test(serial_sums_stay_far_inside_the_tolerance),
         cmocka_unit_test(wrong_answers_are_refused),
         cmocka_unit_test(one_lost_element_of_millions_shows),
+        cmocka_unit_test(a_sum_of_whole_numbers_is_exact_or_refused),
         cmocka_unit_test(whole_numbers_are_never_zero_and_stay_exact),
         cmocka_unit_test(openmp_gives_the_same_bits_for_every_number_of_threads),
     };

@@ -2,12 +2,12 @@
  * each step of the inner loop touches another cache line, and each addition waits for the one before. */
 #include "bench/bench.h"
 
-#define Real float
+#define Real    float
 #define NAME(f) f##_f32
 #include "cpu_1_naive.inc"
 #undef Real
 #undef NAME
-#define Real double
+#define Real    double
 #define NAME(f) f##_f64
 #include "cpu_1_naive.inc"
 

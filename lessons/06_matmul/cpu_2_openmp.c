@@ -28,10 +28,10 @@ enum { VECTOR_BYTES = 32, VECTORS = 2, NR = 6 };
 enum { VECTOR_BYTES = 16, VECTORS = 2, NR = 6 };
 #endif
 enum {
-    DEPTH_BYTES = 2048,       /* KC elements: a strip of B, KC x NR, is 24 kB or 12 kB, in the first-level cache */
-    BLOCK_BYTES = 400 << 10,  /* a block of A, MC x KC, in the second-level cache */
-    WIDEST_BLOCK = 480,       /* columns of C for one block of A */
-    BLOCKS_PER_THREAD = 4,    /* at least, so that no thread idles for long at the end of a slab */
+    DEPTH_BYTES = 2048,      /* KC elements: a strip of B, KC x NR, is 24 kB or 12 kB, in the first-level cache */
+    BLOCK_BYTES = 400 << 10, /* a block of A, MC x KC, in the second-level cache */
+    WIDEST_BLOCK = 480,      /* columns of C for one block of A */
+    BLOCKS_PER_THREAD = 4,   /* at least, so that no thread idles for long at the end of a slab */
     SERIAL_BELOW = 64
 };
 
@@ -46,12 +46,12 @@ static size_t block_width(size_t n, size_t rows)
     return strips * NR;
 }
 
-#define Real float
+#define Real    float
 #define NAME(f) f##_f32
 #include "cpu_2_openmp.inc"
 #undef Real
 #undef NAME
-#define Real double
+#define Real    double
 #define NAME(f) f##_f64
 #include "cpu_2_openmp.inc"
 

@@ -21,4 +21,6 @@ static GpStatus run_f64(void *state)
     return GP_OK;
 }
 
-const Approach matmul_openblas = { .idea = "cblas_sgemm, cblas_dgemm", .role = LIBRARY, .where = ON_HOST, .run = { [F32] = run_f32, [F64] = run_f64 } };
+const Approach matmul_openblas = {
+    .idea = "cblas_sgemm, cblas_dgemm", .role = LIBRARY, .where = ON_HOST, .run = { [F32] = run_f32, [F64] = run_f64 }
+};

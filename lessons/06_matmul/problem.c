@@ -21,12 +21,12 @@ static const size_t *sizes(int variant, int full)
     return full ? all : quick;
 }
 
-static const char *refuse(const Case *c)
-{
-    return c->n > 1u << 20 ? "n is the order of a matrix: at most 1048576" : NULL;
-}
+static const char *refuse(const Case *c) { return c->n > 1u << 20 ? "n is the order of a matrix: at most 1048576" : NULL; }
 
-static void shape(const Case *c, Buffers *b) { b->in_bytes[0] = b->in_bytes[1] = b->out_bytes = c->n * c->n * precision_bytes(c->precision); }
+static void shape(const Case *c, Buffers *b)
+{
+    b->in_bytes[0] = b->in_bytes[1] = b->out_bytes = c->n * c->n * precision_bytes(c->precision);
+}
 
 static GpStatus fill(const Case *c, const Buffers *b)
 {
@@ -152,5 +152,15 @@ static Work work(const Case *c)
     return (Work){ .flops = 2 * n * n * n, .bytes = 3 * n * n * (double)precision_bytes(c->precision) };
 }
 
-const Problem matmul_problem = { .title = "C = A B", .n_means = "rows", .checks = 1, .sizes = sizes, .refuse = refuse, .shape = shape, .fill = fill,
-                         .reference_size = reference_size, .reference = reference, .error = error, .tolerance = tolerance, .work = work };
+const Problem matmul_problem = { .title = "C = A B",
+                                 .n_means = "rows",
+                                 .checks = 1,
+                                 .sizes = sizes,
+                                 .refuse = refuse,
+                                 .shape = shape,
+                                 .fill = fill,
+                                 .reference_size = reference_size,
+                                 .reference = reference,
+                                 .error = error,
+                                 .tolerance = tolerance,
+                                 .work = work };

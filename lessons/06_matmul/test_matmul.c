@@ -1,13 +1,8 @@
 /* matmul: right approaches are accepted at awkward sizes, wrong products are refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "lessons/testing.h"
 #include <omp.h>
 
-enum { LARGEST_NAIVE = 300 };    /* the naive loops take seconds at 1,000 */
+enum { LARGEST_NAIVE = 300 }; /* the naive loops take seconds at 1,000 */
 
 static void host_approaches_are_right_at_every_size(void **state)
 {
@@ -21,13 +16,36 @@ static void host_approaches_are_right_at_every_size(void **state)
 }
 
 static double entry(const void *x, size_t i, size_t j, const InputSet *s) { return element(x, i + j * s->c.n, s->c.precision); }
-static void set_entry(const InputSet *s, size_t i, size_t j, double value) { set_element(s->buffers.out, i + j * s->c.n, s->c.precision, value); }
+static void set_entry(const InputSet *s, size_t i, size_t j, double value)
+{
+    set_element(s->buffers.out, i + j * s->c.n, s->c.precision, value);
+}
 
-static void leave_untouched(const InputSet *s, const InputSet *o) { (void)o; poison(s->buffers.out, s->buffers.out_bytes); }
-static void write_zeros(const InputSet *s, const InputSet *o) { (void)o; memset(s->buffers.out, 0, s->buffers.out_bytes); }
-static void forget_one(const InputSet *s, const InputSet *o) { (void)o; set_entry(s, s->c.n / 3, s->c.n / 2, NAN); }
-static void overflow_one(const InputSet *s, const InputSet *o) { (void)o; set_entry(s, s->c.n / 3, s->c.n / 2, INFINITY); }
-static void keep_the_answer_to_other_inputs(const InputSet *s, const InputSet *o) { (void)s; run_on(&matmul_cpu_1_naive, o); }
+static void leave_untouched(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    poison(s->buffers.out, s->buffers.out_bytes);
+}
+static void write_zeros(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    memset(s->buffers.out, 0, s->buffers.out_bytes);
+}
+static void forget_one(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    set_entry(s, s->c.n / 3, s->c.n / 2, NAN);
+}
+static void overflow_one(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    set_entry(s, s->c.n / 3, s->c.n / 2, INFINITY);
+}
+static void keep_the_answer_to_other_inputs(const InputSet *s, const InputSet *o)
+{
+    (void)s;
+    run_on(&matmul_cpu_1_naive, o);
+}
 
 static void forget_the_last_tile(const InputSet *s, const InputSet *o)
 {
@@ -79,26 +97,49 @@ static void add_term(const InputSet *s, size_t k, double times, size_t first)
 {
     for (size_t j = 0; j < s->c.n; j++)
         for (size_t i = first; i < s->c.n; i++)
-            set_entry(s, i, j, entry(s->buffers.out, i, j, s) + times * entry(s->buffers.in[0], i, k, s) * entry(s->buffers.in[1], k, j, s));
+            set_entry(s, i, j,
+                      entry(s->buffers.out, i, j, s) + times * entry(s->buffers.in[0], i, k, s) * entry(s->buffers.in[1], k, j, s));
 }
 
-static void stop_one_k_short(const InputSet *s, const InputSet *o) { (void)o; add_term(s, s->c.n - 1, -1, 0); }
-static void count_one_k_twice(const InputSet *s, const InputSet *o) { (void)o; add_term(s, 0, 1, 0); }
-static void stop_one_k_short_in_the_last_row(const InputSet *s, const InputSet *o) { (void)o; add_term(s, s->c.n - 1, -1, s->c.n - 1); }
+static void stop_one_k_short(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    add_term(s, s->c.n - 1, -1, 0);
+}
+static void count_one_k_twice(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    add_term(s, 0, 1, 0);
+}
+static void stop_one_k_short_in_the_last_row(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    add_term(s, s->c.n - 1, -1, s->c.n - 1);
+}
 
 /* The product of inputs with fewer bits, otherwise exact: what tensor cores do to float32 unless told not to. */
 static void multiply_rounded(const InputSet *s, int bits)
 {
+#pragma omp parallel for schedule(static)
     for (size_t j = 0; j < s->c.n; j++)
         for (size_t i = 0; i < s->c.n; i++) {
             double sum = 0;
-            for (size_t k = 0; k < s->c.n; k++) sum += rounded(entry(s->buffers.in[0], i, k, s), bits) * rounded(entry(s->buffers.in[1], k, j, s), bits);
+            for (size_t k = 0; k < s->c.n; k++)
+                sum += rounded(entry(s->buffers.in[0], i, k, s), bits) * rounded(entry(s->buffers.in[1], k, j, s), bits);
             set_entry(s, i, j, sum);
         }
 }
 
-static void use_tf32(const InputSet *s, const InputSet *o) { (void)o; multiply_rounded(s, 11); }
-static void use_a_lower_precision(const InputSet *s, const InputSet *o) { (void)o; multiply_rounded(s, s->c.precision == F32 ? 16 : 24); }
+static void use_tf32(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    multiply_rounded(s, 11);
+}
+static void use_a_lower_precision(const InputSet *s, const InputSet *o)
+{
+    (void)o;
+    multiply_rounded(s, s->c.precision == F32 ? 16 : 24);
+}
 
 static const Wrong wrong[] = {
     { "nothing was written", leave_untouched },
@@ -120,7 +161,7 @@ static const Wrong wrong[] = {
 
 static void wrong_products_are_refused(void **state)
 {
-    static const size_t sizes[] = { 13, 33, 64, 100, 257 };   /* from 65 on, not every entry is sampled */
+    static const size_t sizes[] = { 13, 33, 64, 100, 257 }; /* from 65 on, not every entry is sampled */
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int p = 0; p < PRECISIONS; p++)

@@ -109,7 +109,7 @@ const Approach cholesky_cusolver = {
     .idea = "cuSOLVER's Xpotrf",
     .role = LIBRARY,
     .where = ON_CUDA,
-    .backend = NULL,
+   
     .probe = probe,
     .allocate = allocate,
     .upload = upload,

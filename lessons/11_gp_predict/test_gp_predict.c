@@ -3,6 +3,7 @@
 #include "gp/backend.h"
 #include "lessons/11_gp_predict/problem.h"
 #include "lessons/trial.h"
+#include <stdlib.h>
 #include <unistd.h>
 
 static const Approach *const approaches[] = { &gp_predict_gp_cpu_naive, &gp_predict_gp_cpu_openmp };
@@ -40,15 +41,31 @@ typedef struct {
     double length, noise;       /* factors of the right ones                                           */
     size_t dropped;             /* this many elements in the middle of alpha are zero                   */
     size_t missing;             /* training points that the fit doesn't see, the last ones             */
+    int ten_bits;               /* alpha is rounded like TF32                                           */
     int f32_too;                /* refused in float32 as well, where rounding may explain more          */
 } Mistake;
 
 static const Mistake mistakes[] = {
-    { "32 of alpha dropped", 1, 1, 32, 0, 1 }, { "1 of alpha dropped", 1, 1, 1, 0, 1 },     { "length off by 0.1%", 1.001, 1, 0, 0, 0 },
-    { "length off by 1%", 1.01, 1, 0, 0, 1 },  { "length forgotten", 2, 1, 0, 0, 1 },       { "noise off by 0.1%", 1, 1.001, 0, 0, 0 },
-    { "noise omitted", 1, 0, 0, 0, 1 },        { "noise's root on the diagonal", 1, 10, 0, 0, 1 },
-    { "last point forgotten", 1, 1, 0, 1, 1 },
+    { .name = "32 of alpha dropped", .length = 1, .noise = 1, .dropped = 32, .f32_too = 1 },
+    { .name = "1 of alpha dropped", .length = 1, .noise = 1, .dropped = 1, .f32_too = 1 },
+    { .name = "length off by 1%", .length = 1.01, .noise = 1, .f32_too = 1 },
+    { .name = "length off by 0.1%", .length = 1.001, .noise = 1 },
+    { .name = "noise omitted", .length = 1, .noise = 0, .f32_too = 1 },
+    { .name = "noise ten times as large", .length = 1, .noise = 10, .f32_too = 1 },
+    { .name = "noise off by 0.1%", .length = 1, .noise = 1.001 },
+    { .name = "32 points forgotten", .length = 1, .noise = 1, .missing = 32, .f32_too = 1 },
+    { .name = "last point forgotten", .length = 1, .noise = 1, .missing = 1 },
+    { .name = "alpha of 10 bits", .length = 1, .noise = 1, .ten_bits = 1, .f32_too = 1 },
 };
+
+static void round_to_ten_bits(GpContext *c, void *array, size_t n)
+{
+    double *host = test_malloc(n * sizeof *host);
+    must_work(c->backend->download(c, host, array, n));
+    for (size_t i = 0; i < n; i++) host[i] = ten_bits(host[i]);
+    must_work(c->backend->upload(c, array, host, n));
+    test_free(host);
+}
 
 static GpStatus predict_wrongly(Trial *t, const Mistake *wrong)
 {
@@ -79,6 +96,7 @@ static GpStatus predict_wrongly(Trial *t, const Mistake *wrong)
     status = gp_device_fit(c, &kernel, n, x, &options, K, n, alpha, &jitter);
     if (status == GP_OK) {
         must_work(backend->upload_native(c, (char *)alpha + n / 2 * bytes, zeros, wrong->dropped * bytes));
+        if (wrong->ten_bits) round_to_ten_bits(c, alpha, n);
         must_work(gp_device_predict(c, &kernel, n, x, K, n, alpha, GP_PREDICT_M, z, GP_PREDICT_M, work, mean, explained));
         must_work(backend->download_native(c, t->b.out, mean, GP_PREDICT_M * bytes));
         must_work(backend->download_native(c, (char *)t->b.out + GP_PREDICT_M * bytes, explained, GP_PREDICT_M * bytes));
@@ -128,7 +146,8 @@ static void zero_the_last_block(Trial *t)
 static void return_explained(Trial *t)
 {
     const double variance = gp_predict_model(t->c.variant).variance;
-    for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++) put(t->b.out, j, t->c.precision, variance - element(t->b.out, j, t->c.precision));
+    for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++)
+        put(t->b.out, j, t->c.precision, variance - element(t->b.out, j, t->c.precision));
 }
 static void return_deviations(Trial *t)
 {
@@ -163,27 +182,27 @@ static void wrong_outputs_are_refused(void **unused)
     };
     (void)unused;
     for (int variant = 0; gp_predict_problem.variants[variant]; variant++)
-        for (int p = 0; p < PRECISIONS; p++)
+        for (int p = 0; p < PRECISIONS; p++) {
+            Trial t = trial_create(&gp_predict_problem, variant, variant == GP_PREDICT_CO2 ? GP_PREDICT_CO2_N : 500, (Precision)p);
             for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
-                Trial t = trial_create(&gp_predict_problem, variant, variant == GP_PREDICT_CO2 ? GP_PREDICT_CO2_N : 500, (Precision)p);
                 must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
                 outputs[k].spoil(&t);
                 trial_expect(&t, 0, outputs[k].name);
-                trial_destroy(&t);
             }
+            trial_destroy(&t);
+        }
 }
 
 static void tf32_inputs_are_refused(void **unused)
 {
     (void)unused;
-    for (int which = 0; which < 2; which++)
-        for (int p = 0; p < PRECISIONS; p++) {
-            Trial t = trial_create(&gp_predict_problem, GP_PREDICT_SYNTHETIC, 500, (Precision)p);
-            round_input(&t, which);
-            must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
-            trial_expect(&t, 0, which ? "y of 10 bits" : "X of 10 bits");
-            trial_destroy(&t);
-        }
+    for (int p = 0; p < PRECISIONS; p++) {
+        Trial t = trial_create(&gp_predict_problem, GP_PREDICT_SYNTHETIC, 500, (Precision)p);
+        round_input(&t, 0);
+        must_work(trial_run(&t, &gp_predict_gp_cpu_openmp, 1));
+        trial_expect(&t, 0, "X of 10 bits");
+        trial_destroy(&t);
+    }
 }
 
 static void float32_answers_are_refused_in_float64(void **unused)
@@ -258,7 +277,7 @@ static void co2_is_the_centred_series(void **unused)
         }
         if (time[i] > last) last = time[i];
     }
-    assert_true(fabs(sum) < 1e-10);
+    assert_true(fabs(sum) < 1e-9);
     assert_true(first == 1958.25 - 1980 && last == 2002.0 - 1980);
     assert_true(fabs(first_y - (316.1 - 339.8226647472809)) < 1e-10);
     trial_destroy(&t);

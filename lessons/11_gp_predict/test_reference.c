@@ -75,7 +75,8 @@ static GpPredictData grid_create(const size_t g[GP_PREDICT_D], size_t m, GpPredi
     GpPredictData p = data_create(n, m, model);
     random_permutation(order, n, 1, 0);
     for (size_t r = 0; r < n; r++) {
-        for (size_t j = 0, rest = order[r]; j < GP_PREDICT_D; rest /= g[j], j++) p.x[r + j * n] = (long double)random_uniform(2, j, rest % g[j]);
+        for (size_t j = 0, rest = order[r]; j < GP_PREDICT_D; rest /= g[j], j++)
+            p.x[r + j * n] = (long double)random_uniform(2, j, rest % g[j]);
         p.y[r] = (long double)random_normal(3, 0, r);
     }
     for (size_t i = 0; i < m * GP_PREDICT_D; i++) p.z[i] = (long double)random_uniform(4, 0, i);
@@ -95,8 +96,9 @@ static double distance(const double *a, const double *b, size_t count)
 static void references_agree_on_product_grids(void **unused)
 {
     static const struct { size_t g[GP_PREDICT_D]; double variance, length, noise; } cases[] = {
-        { { 1, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },   { { 2, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 }, { { 31, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },
-        { { 3, 2, 2, 2, 2, 1, 1, 1 }, 1, 1, 0.01 },   { { 2, 2, 2, 2, 2, 2, 2, 2 }, 1, 1, 0.01 }, { { 1, 1, 5, 1, 4, 1, 3, 2 }, 1, 1, 0.01 },
+        { { 1, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },    { { 2, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },
+        { { 31, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },   { { 3, 2, 2, 2, 2, 1, 1, 1 }, 1, 1, 0.01 },
+        { { 2, 2, 2, 2, 2, 2, 2, 2 }, 1, 1, 0.01 },    { { 1, 1, 5, 1, 4, 1, 3, 2 }, 1, 1, 0.01 },
         { { 5, 5, 5, 2, 2, 1, 1, 1 }, 2.5, 0.7, 0.1 }, { { 64, 1, 1, 1, 1, 1, 1, 4 }, 1, 0.3, 0.01 },
     };
     enum { M = 40, MOST = 512 };

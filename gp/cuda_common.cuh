@@ -1,0 +1,115 @@
+// What both CUDA backends do alike: device memory, copies with and without conversion, the stream. Included by each backend once; everything is
+// static, so that a backend shows its whole table at its end.
+#pragma once
+#include "common/cuda_memory.cuh"
+#include "gp/backend.h"
+#include <stdlib.h>
+#include <string.h>
+
+static inline size_t element_bytes(const GpContext *c) { return c->precision == GP_F64 ? sizeof(double) : sizeof(float); }
+static inline cudaStream_t stream_of(const GpContext *c) { return (cudaStream_t)c->stream; }
+static inline unsigned blocks_of(size_t n, unsigned threads) { return (unsigned)((n + threads - 1) / threads); }
+
+static GpStatus device_memory_free(GpContext *c, size_t *bytes)
+{
+    size_t total = 0;
+    (void)c;
+    return CUDA(cudaMemGetInfo(bytes, &total));
+}
+
+static GpStatus array_alloc(GpContext *c, void **array, size_t count, const char *what) { return device_alloc(array, count * element_bytes(c), what); }
+
+static void array_release(GpContext *c, void *array)
+{
+    (void)c;
+    device_free(array);
+}
+
+static GpStatus upload_native(GpContext *c, void *array, const void *host, size_t bytes)
+{
+    GpStatus status = GP_OK;
+    TRY(CUDA(cudaMemcpyAsync(array, host, bytes, cudaMemcpyHostToDevice, stream_of(c))));
+    TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
+cleanup:
+    return status;
+}
+
+static GpStatus download_native(GpContext *c, void *host, const void *array, size_t bytes)
+{
+    GpStatus status = GP_OK;
+    TRY(CUDA(cudaMemcpyAsync(host, array, bytes, cudaMemcpyDeviceToHost, stream_of(c))));
+    TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
+cleanup:
+    return status;
+}
+
+// float32 goes through a host copy: half the bytes cross the bus, and rounding happens once, here.
+static GpStatus upload(GpContext *c, void *array, const double *host, size_t count)
+{
+    GpStatus status = GP_OK;
+    float *narrow = NULL;
+    if (count == 0) return GP_OK;
+    if (c->precision == GP_F64) return upload_native(c, array, host, count * sizeof(double));
+    narrow = (float *)malloc(count * sizeof(float));
+    if (!narrow) return fail(GP_NO_MEMORY, "no host memory for %zu float32 numbers", count);
+    for (size_t i = 0; i < count; i++) narrow[i] = (float)host[i];
+    status = upload_native(c, array, narrow, count * sizeof(float));
+    free(narrow);
+    return status;
+}
+
+static GpStatus download(GpContext *c, double *host, const void *array, size_t count)
+{
+    GpStatus status = GP_OK;
+    float *narrow = NULL;
+    if (count == 0) return GP_OK;
+    if (c->precision == GP_F64) return download_native(c, host, array, count * sizeof(double));
+    narrow = (float *)malloc(count * sizeof(float));
+    if (!narrow) return fail(GP_NO_MEMORY, "no host memory for %zu float32 numbers", count);
+    status = download_native(c, narrow, array, count * sizeof(float));
+    for (size_t i = 0; i < count && status == GP_OK; i++) host[i] = (double)narrow[i];
+    free(narrow);
+    return status;
+}
+
+static GpStatus array_copy(GpContext *c, void *to, const void *from, size_t count)
+{
+    return CUDA(cudaMemcpyAsync(to, from, count * element_bytes(c), cudaMemcpyDeviceToDevice, stream_of(c)));
+}
+
+// The device of the context becomes this thread's; a stream is made where the caller gave none (*made says so).
+static GpStatus open_device(GpContext *c, int *made)
+{
+    GpStatus status = GP_OK;
+    int count = 0;
+    *made = 0;
+    TRY(CUDA(cudaGetDeviceCount(&count)));
+    if (c->device < 0 || c->device >= count) return fail(GP_BAD_ARGUMENT, "device %d: this machine has %d, numbered from 0", c->device, count);
+    TRY(CUDA(cudaSetDevice(c->device)));
+    if (c->stream) return GP_OK;
+    TRY(CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&c->stream, cudaStreamNonBlocking)));
+    *made = 1;
+cleanup:
+    return status;
+}
+
+static void close_device(GpContext *c, int made)
+{
+    if (made && c->stream) (void)cudaStreamDestroy(stream_of(c));
+    if (made) c->stream = NULL;
+}
+
+// The kernel's parameters in the precision of the arithmetic, passed by value.
+template <typename Real> struct Rbf {
+    int d;
+    Real variance, inverse_length[GP_MAX_DIMENSIONS];
+};
+
+template <typename Real> static Rbf<Real> rbf_of(const GpRbf *k)
+{
+    Rbf<Real> r;
+    r.d = (int)k->d;
+    r.variance = (Real)k->variance;
+    for (size_t j = 0; j < GP_MAX_DIMENSIONS; j++) r.inverse_length[j] = j < k->d ? (Real)k->inverse_length[j] : Real(0);
+    return r;
+}

@@ -1,0 +1,243 @@
+// The plain CUDA backend: the textbook's loops with one thread an element, no library, no shared memory. It shows what a kernel is, and what
+// the optimised backend gains. The Cholesky factorisation is right-looking (Golub and Van Loan, Matrix Computations, 4th ed.,
+// algorithm 4.2.1 by outer products): for each column one launch scales it and one subtracts its outer product from all that is right
+// of it, so that the whole trailing matrix passes through memory n times: n^3/3 elements read and written, where n^3/3 operations are asked for.
+#include "gp/cuda_common.cuh"
+
+enum { THREADS = 256, SIDE = 16 };
+
+typedef struct { int made_stream; unsigned long long *failed; double *sum; } Own;
+
+static const char *unavailable(void) { return cuda_unavailable(); }
+
+static void destroy(GpContext *c)
+{
+    Own *own = (Own *)c->own;
+    if (!own) return;
+    device_free(own->failed);
+    device_free(own->sum);
+    close_device(c, own->made_stream);
+    free(own);
+    c->own = NULL;
+}
+
+static GpStatus create(GpContext *c)
+{
+    GpStatus status = GP_OK;
+    Own *own = (Own *)calloc(1, sizeof *own);
+    if (!own) return fail(GP_NO_MEMORY, "no host memory for a context");
+    c->own = own;
+    TRY(open_device(c, &own->made_stream));
+    TRY(device_alloc((void **)&own->failed, sizeof *own->failed, "the failed row"));
+    TRY(device_alloc((void **)&own->sum, sizeof *own->sum, "a sum"));
+cleanup:
+    if (status != GP_OK) destroy(c);
+    return status;
+}
+
+static size_t factor_workspace(const GpContext *c, size_t n)
+{
+    (void)c;
+    (void)n;
+    return 0;
+}
+
+// ---- covariance ----
+
+template <typename Real>
+__device__ Real covariance_of(const Rbf<Real> &k, const Real *x, size_t ldx, size_t i, const Real *z, size_t ldz, size_t j)
+{
+    Real sum = 0;
+    for (int t = 0; t < k.d; t++) {
+        const Real difference = (x[i + t * ldx] - z[j + t * ldz]) * k.inverse_length[t];
+        sum += difference * difference;
+    }
+    return k.variance * exp(Real(-0.5) * sum);
+}
+
+template <typename Real>
+__global__ void covariance_kernel(Rbf<Real> k, size_t n, const Real *x, Real diagonal, bool full, Real *K, size_t ld)
+{
+    const size_t i = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y;
+    if (i >= n || j >= n || (!full && i < j)) return;
+    K[i + j * ld] = i == j ? k.variance + diagonal : covariance_of(k, x, n, i, x, n, j);
+}
+
+template <typename Real>
+__global__ void cross_kernel(Rbf<Real> k, size_t n, const Real *x, size_t m, const Real *z, size_t ldz, Real *C, size_t ldc)
+{
+    const size_t i = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y;
+    if (i < n && j < m) C[i + j * ldc] = covariance_of(k, x, n, i, z, ldz, j);
+}
+
+static dim3 squares(size_t rows, size_t columns) { return dim3(blocks_of(rows, SIDE), blocks_of(columns, SIDE)); }
+
+template <typename Real> static GpStatus covariance_t(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+{
+    covariance_kernel<Real><<<squares(n, n), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, (Real)diagonal, part == GP_FULL, (Real *)K, ld);
+    return CUDA(cudaGetLastError());
+}
+
+static GpStatus covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+{
+    return c->precision == GP_F64 ? covariance_t<double>(c, k, n, x, diagonal, part, K, ld) : covariance_t<float>(c, k, n, x, diagonal, part, K, ld);
+}
+
+template <typename Real>
+static GpStatus cross_t(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
+{
+    if (m == 0) return GP_OK;
+    cross_kernel<Real><<<squares(n, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, m, (const Real *)z, ldz, (Real *)C, ldc);
+    return CUDA(cudaGetLastError());
+}
+
+static GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
+{
+    return c->precision == GP_F64 ? cross_t<double>(c, k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, k, n, x, m, z, ldz, C, ldc);
+}
+
+// ---- Cholesky ----
+
+// Column k becomes L's: every thread divides one element by the root of the pivot, which stays as it was until finish_column. After a failed pivot all later
+// launches return at once.
+template <typename Real> __global__ void scale_column(size_t n, Real *L, size_t ld, size_t k, unsigned long long *failed)
+{
+    const size_t i = k + 1 + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    const Real pivot = L[k + k * ld];
+    if (*failed) return;
+    if (!(pivot > 0)) {
+        if (i == k + 1) *failed = k + 1;
+        return;
+    }
+    if (i < n) L[i + k * ld] /= sqrt(pivot);
+}
+
+template <typename Real> __global__ void subtract_outer_product(size_t n, Real *L, size_t ld, size_t k, const unsigned long long *failed)
+{
+    const size_t i = k + 1 + blockIdx.x * (size_t)SIDE + threadIdx.x, j = k + 1 + blockIdx.y * (size_t)SIDE + threadIdx.y;
+    if (*failed) return;
+    if (i < n && j <= i) L[i + j * ld] -= L[i + k * ld] * L[j + k * ld];
+    if (i == k + 1 && j == k + 1) L[k + k * ld] = sqrt(L[k + k * ld]);
+}
+
+template <typename Real> __global__ void finish_last_pivot(size_t n, Real *L, size_t ld, const unsigned long long *failed)
+{
+    if (*failed == 0) L[n - 1 + (n - 1) * ld] = sqrt(L[n - 1 + (n - 1) * ld]);
+}
+
+template <typename Real> static GpStatus factor_t(GpContext *c, size_t n, Real *L, size_t ld, size_t *failed_row)
+{
+    GpStatus status = GP_OK;
+    Own *own = (Own *)c->own;
+    unsigned long long row = 0;
+    TRY(CUDA(cudaMemsetAsync(own->failed, 0, sizeof *own->failed, stream_of(c))));
+    for (size_t k = 0; k < n; k++) {
+        const size_t rest = n - k - 1;
+        scale_column<Real><<<blocks_of(rest + 1, THREADS), THREADS, 0, stream_of(c)>>>(n, L, ld, k, own->failed);
+        if (rest) subtract_outer_product<Real><<<squares(rest, rest), dim3(SIDE, SIDE), 0, stream_of(c)>>>(n, L, ld, k, own->failed);
+        else finish_last_pivot<Real><<<1, 1, 0, stream_of(c)>>>(n, L, ld, own->failed);
+        TRY(CUDA(cudaGetLastError()));
+    }
+    TRY(CUDA(cudaMemcpyAsync(&row, own->failed, sizeof row, cudaMemcpyDeviceToHost, stream_of(c))));
+    TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
+    *failed_row = (size_t)row;
+cleanup:
+    return status;
+}
+
+static GpStatus factor(GpContext *c, size_t n, void *L, size_t ld, size_t *failed_row)
+{
+    return c->precision == GP_F64 ? factor_t(c, n, (double *)L, ld, failed_row) : factor_t(c, n, (float *)L, ld, failed_row);
+}
+
+// ---- triangular solves: one unknown of every right-hand side at a time ----
+
+template <typename Real> __global__ void divide_row(const Real *L, size_t ld, size_t k, size_t m, Real *B, size_t ldb)
+{
+    const size_t j = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (j < m) B[k + j * ldb] /= L[k + k * ld];
+}
+
+// Rows first .. first + count lose their share of unknown k; the coefficient of row i is L[i, k], or L[k, i] for the transpose.
+template <typename Real>
+__global__ void eliminate(size_t first, size_t count, const Real *L, size_t ld, size_t k, bool transpose, size_t m, Real *B, size_t ldb)
+{
+    const size_t t = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y, i = first + t;
+    if (t < count && j < m) B[i + j * ldb] -= (transpose ? L[k + i * ld] : L[i + k * ld]) * B[k + j * ldb];
+}
+
+template <typename Real> static GpStatus solve_t(GpContext *c, size_t n, const Real *L, size_t ld, int transpose, size_t m, Real *B, size_t ldb)
+{
+    GpStatus status = GP_OK;
+    if (m == 0) return GP_OK;
+    for (size_t step = 0; step < n; step++) {
+        const size_t k = transpose ? n - 1 - step : step, first = transpose ? 0 : k + 1, count = transpose ? k : n - 1 - k;
+        divide_row<Real><<<blocks_of(m, THREADS), THREADS, 0, stream_of(c)>>>(L, ld, k, m, B, ldb);
+        if (count) eliminate<Real><<<squares(count, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(first, count, L, ld, k, transpose != 0, m, B, ldb);
+        TRY(CUDA(cudaGetLastError()));
+    }
+cleanup:
+    return status;
+}
+
+static GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int transpose, size_t m, void *B, size_t ldb)
+{
+    return c->precision == GP_F64 ? solve_t(c, n, (const double *)L, ld, transpose, m, (double *)B, ldb)
+                                  : solve_t(c, n, (const float *)L, ld, transpose, m, (float *)B, ldb);
+}
+
+// ---- sums: one thread a column ----
+
+// a == NULL: the squares of the column.
+template <typename Real> __global__ void column_sums(size_t n, size_t m, const Real *C, size_t ldc, const Real *a, Real *out)
+{
+    const size_t j = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    Real sum = 0;
+    if (j >= m) return;
+    for (size_t i = 0; i < n; i++) sum += C[i + j * ldc] * (a ? a[i] : C[i + j * ldc]);
+    out[j] = sum;
+}
+
+template <typename Real> static GpStatus sums_t(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
+{
+    if (m == 0) return GP_OK;
+    column_sums<Real><<<blocks_of(m, 32), 32, 0, stream_of(c)>>>(n, m, (const Real *)C, ldc, (const Real *)a, (Real *)out);
+    return CUDA(cudaGetLastError());
+}
+
+static GpStatus transposed_product(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
+{
+    return c->precision == GP_F64 ? sums_t<double>(c, n, m, C, ldc, a, out) : sums_t<float>(c, n, m, C, ldc, a, out);
+}
+
+static GpStatus column_norms(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, void *out)
+{
+    return transposed_product(c, n, m, C, ldc, NULL, out);
+}
+
+template <typename Real> __global__ void log_diagonal(size_t n, const Real *L, size_t ld, double *out)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += log((double)L[i + i * ld]);
+    *out = 2 * sum;
+}
+
+static GpStatus log_determinant(GpContext *c, size_t n, const void *L, size_t ld, double *value)
+{
+    GpStatus status = GP_OK;
+    Own *own = (Own *)c->own;
+    if (c->precision == GP_F64) log_diagonal<double><<<1, 1, 0, stream_of(c)>>>(n, (const double *)L, ld, own->sum);
+    else log_diagonal<float><<<1, 1, 0, stream_of(c)>>>(n, (const float *)L, ld, own->sum);
+    TRY(CUDA(cudaGetLastError()));
+    TRY(download_native(c, value, own->sum, sizeof *value));
+cleanup:
+    return status;
+}
+
+extern "C" const GpBackend gp_backend_cuda_naive = {
+    .name = "cuda/naive", .unavailable = unavailable, .create = create, .destroy = destroy, .memory_free = device_memory_free,
+    .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
+    .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
+    .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product, .column_norms = column_norms,
+    .log_determinant = log_determinant,
+};
