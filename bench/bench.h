@@ -59,7 +59,7 @@ typedef struct {
     size_t (*parameters)(const Case *c, Parameter *out);
     /* Writes the inputs, from c->seed and c->check; random, non-zero, by OpenMP loops (first touch). */
     GpStatus (*fill)(const Case *c, const Buffers *b);
-    /* Doubles that `reference` writes; 0 if `error` needs none. */
+    /* Optional, with `reference`: the doubles that it writes. NULL where `error` computes what it needs from the inputs. */
     size_t (*reference_size)(const Case *c);
     /* The answer, or samples of it, in higher precision and by another algorithm than the approaches'; computed once per
      * inputs and used for every approach. */

@@ -125,7 +125,7 @@ static GpStatus read_options(int argc, char **argv, Options *o)
             break;
         case O_FULL: case O_QUICK: break;
         case O_CI: status = number_option("--ci", optarg, 0.01, 50, &value); m->half_width = value / 100; break;
-        case O_MAX_TIME: status = number_option("--max-time", optarg, 1e-3, 3600, &m->visit_s); break;
+        case O_MAX_TIME: status = number_option("--max-time", optarg, 1e-6, 3600, &m->visit_s); break;
         case O_MAX_RUN: status = number_option("--max-run", optarg, 1e-3, 86400, &m->run_s); break;
         case O_ROUNDS: status = number_option("--rounds", optarg, 1, 100, &value); m->rounds = (int)value; break;
         case O_SEED: status = number_option("--seed", optarg, 0, 9e15, &value); m->seed = (uint64_t)value; break;

@@ -6,6 +6,7 @@
 #include "bench/measure.h"
 #include "bench/statistics.h"
 #include "bench/visit.h"
+#include "bench/worker.h"
 #include "common/clock.h"
 #include "common/memory.h"
 #include "common/random.h"
@@ -126,6 +127,13 @@ static const char *where_name(const Registered *r)
     return r->approach->where == ON_HOST ? "cpu" : r->approach->where == ON_CUDA ? "cuda" : "worker";
 }
 
+/* A Python file says its idea once it was probed. */
+static const char *idea_of(const Registered *r)
+{
+    const char *idea = r->approach == &bench_worker ? bench_worker_idea(r) : r->approach ? r->approach->idea : NULL;
+    return idea ? idea : "";
+}
+
 static void name_cell(Cell *cell, const Group *g, const Registered *r)
 {
     static const char *const roles[] = { "naive", "step", "optimized", "library" };
@@ -137,7 +145,7 @@ static void name_cell(Cell *cell, const Group *g, const Registered *r)
     snprintf(cell->role, sizeof cell->role, "%s", r->approach ? roles[r->approach->role] : "");
     snprintf(cell->where, sizeof cell->where, "%s", where_name(r));
     snprintf(cell->precision, sizeof cell->precision, "%s", precision_name(g->c.precision));
-    snprintf(cell->idea, sizeof cell->idea, "%s", r->approach && r->approach->idea ? r->approach->idea : "");
+    snprintf(cell->idea, sizeof cell->idea, "%s", idea_of(r));
 }
 
 static GpStatus make_plan(const Session *s, Plan *plan)
@@ -379,6 +387,13 @@ cleanup:
     return status;
 }
 
+/* A waiting worker keeps the device memory that its framework has cached: after a large case it had better end, though the next one must start anew. */
+static int heavy(const Cell *cell, const Inputs *in)
+{
+    const Summary k = summarise(cell->times[TIME_KERNEL].value, cell->times[TIME_KERNEL].count);
+    return in->working_set > (size_t)1 << 30 || !(k.median < 10e-3);
+}
+
 static GpStatus visit_cell(Round *r, size_t g, size_t i, const Inputs *in, Pinned *pinned)
 {
     GpStatus status = GP_OK;
@@ -391,8 +406,10 @@ static GpStatus visit_cell(Round *r, size_t g, size_t i, const Inputs *in, Pinne
     if (d && d->device->facts) TRY(d->device->facts(&facts));
     const VisitOptions o = { d ? d->device : NULL, d ? facts.l2_bytes : last_level_cache(), &s->options, s->cancelled };
     cell.round = r->round;
+    snprintf(cell.idea, sizeof cell.idea, "%s", idea_of(&s->table[i]));
     visit(&cell, &s->table[i], in, pinned, &o, &lost);
     if (s->cancelled && *s->cancelled) { status = fail(GP_CANCELLED, "interrupted"); goto cleanup; }
+    if (strcmp(cell.where, "worker") == 0 && heavy(&cell, in)) bench_worker_stop_idle();
     check_roof(s, &cell);
     if (r->round == 0 && smallest_size(r->plan, g)) time_first_call(s, &s->table[i], &r->plan->group[g], s->options.seed, &cell);
     TRY(results_write_cell(s->writer, &cell));
@@ -490,6 +507,6 @@ void list_approaches(const Registered *table, size_t count)
         problem = r->problem;
         approach_name(r, name, sizeof name);
         const char *why = r->approach ? r->approach->probe ? r->approach->probe(r) : NULL : r->missing;
-        printf("  %-16s %-44s %s%s\n", name, r->file, why ? "not here: " : r->approach->idea ? r->approach->idea : "", why ? why : "");
+        printf("  %-16s %-44s %s%s\n", name, r->file, why ? "not here: " : "", why ? why : idea_of(r));
     }
 }

@@ -1,5 +1,6 @@
-/* Results files, see results.h. One cJSON object a line; numbers with 17 digits in the header, samples with 9, which is finer
- * than any clock. A value that isn't finite is null. */
+/* Results files, see results.h. One cJSON object a line; numbers of cells and roofs have 17 digits, so that they read back equal (cJSON's
+ * own printing is content with a last digit that is off). A value that isn't finite is null. The reader trusts nothing: what it
+ * refuses has one message with file and line. */
 #define _GNU_SOURCE
 #include "bench/results.h"
 #include "bench/statistics.h"
@@ -7,10 +8,12 @@
 #include "common/try.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,7 +47,10 @@ void cell_free(Cell *cell)
 
 /* ---- names and keys ---- */
 
-void cell_problem(const Cell *c, char *name, size_t size) { snprintf(name, size, "%s%s%s", c->problem, *c->variant ? "/" : "", c->variant); }
+void cell_problem(const Cell *c, char *name, size_t size)
+{
+    snprintf(name, size, "%s%s%s", c->problem, *c->variant ? "/" : "", c->variant);
+}
 
 void cell_key(const Cell *c, char *key, size_t size)
 {
@@ -55,8 +61,8 @@ void cell_key(const Cell *c, char *key, size_t size)
 
 static int same_cell(const Cell *a, const Cell *b)
 {
-    return a->n == b->n && strcmp(a->problem, b->problem) == 0 && strcmp(a->variant, b->variant) == 0 && strcmp(a->approach, b->approach) == 0 &&
-           strcmp(a->precision, b->precision) == 0;
+    return a->n == b->n && strcmp(a->problem, b->problem) == 0 && strcmp(a->variant, b->variant) == 0 &&
+           strcmp(a->approach, b->approach) == 0 && strcmp(a->precision, b->precision) == 0;
 }
 
 const Cell *run_find(const Run *run, const Cell *like)
@@ -84,86 +90,107 @@ void run_free(Run *run)
 
 /* ---- writing ---- */
 
-struct ResultsWriter { int fd; char path[1024]; };
+struct ResultsWriter { int fd; off_t length; char path[1024]; };   /* length: of the whole lines */
 
-/* One write for one whole line: whatever stops the program, at most the last line is cut. */
-static GpStatus write_line(ResultsWriter *w, cJSON *object)
+static GpStatus write_all(int fd, const char *text, size_t length)
 {
-    char *text = object ? cJSON_PrintUnformatted(object) : NULL;
-    GpStatus status = GP_OK;
-    if (!text) return fail(GP_NO_MEMORY, "%s: no memory for a line", w->path);
-    size_t length = strlen(text), done = 0;
-    text[length++] = '\n';   /* in the place of the terminator */
-    while (done < length && status == GP_OK) {
-        const ssize_t n = write(w->fd, text + done, length - done);
+    size_t done = 0;
+    while (done < length) {
+        const ssize_t n = write(fd, text + done, length - done);
         if (n > 0) done += (size_t)n;
-        else if (errno != EINTR) status = fail(GP_IO, "%s: %s; what was measured before is in it", w->path, strerror(errno));
+        else if (n == 0 || errno != EINTR) return GP_IO;
     }
-    cJSON_free(text);
-    return status;
+    return GP_OK;
 }
 
-static cJSON *number_array(const Samples *s)
+/* One write for one whole line: whatever stops the program, at most the last line is cut. Where the disk is full, the part that
+ * was written is taken back, so that the file stays valid and a later line does not follow half a line. */
+static GpStatus write_line(ResultsWriter *w, const cJSON *object)
+{
+    char *text = object ? cJSON_PrintUnformatted(object) : NULL;
+    if (!text) return fail(GP_NO_MEMORY, "%s: no memory for a line; what was measured before is in it", w->path);
+    const size_t length = strlen(text) + 1;
+    text[length - 1] = '\n';   /* in the place of the terminator */
+    const GpStatus status = write_all(w->fd, text, length);
+    cJSON_free(text);
+    if (status == GP_OK) {
+        w->length += (off_t)length;
+        return GP_OK;
+    }
+    const int reason = errno;
+    const int mended = ftruncate(w->fd, w->length) == 0;
+    return fail(GP_IO, "%s: %s; make room; what was measured before is in it%s", w->path, strerror(reason),
+                mended ? "" : ", the last line is cut");
+}
+
+static cJSON *number(double value)
+{
+    char text[32];
+    if (!isfinite(value)) return cJSON_CreateNull();
+    snprintf(text, sizeof text, "%.17g", value);
+    return cJSON_CreateRaw(text);
+}
+
+/* These return 0 when there is no memory. */
+static int add(cJSON *o, const char *name, cJSON *item)
+{
+    if (item && cJSON_AddItemToObject(o, name, item)) return 1;
+    cJSON_Delete(item);
+    return 0;
+}
+static int add_text(cJSON *o, const char *name, const char *value) { return add(o, name, cJSON_CreateString(value)); }
+static int add_number(cJSON *o, const char *name, double value) { return add(o, name, number(value)); }
+static int add_flag(cJSON *o, const char *name, int value) { return add(o, name, cJSON_CreateBool(value)); }
+
+static int add_samples(cJSON *o, const char *name, const Samples *s)
 {
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; array && i < s->count; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.9g", s->value[i]);
-        cJSON_AddItemToArray(array, isfinite(s->value[i]) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
+        cJSON *item = number(s->value[i]);
+        if (item && cJSON_AddItemToArray(array, item)) continue;
+        cJSON_Delete(item);
+        cJSON_Delete(array);
+        return 0;
     }
-    return array;
+    return add(o, name, array);
 }
 
-static cJSON *cell_object(const Cell *c)
+static int add_cell(cJSON *o, const Cell *c)
 {
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "type", "cell");
-    cJSON_AddStringToObject(o, "problem", c->problem);
-    cJSON_AddStringToObject(o, "variant", c->variant);
-    cJSON_AddStringToObject(o, "approach", c->approach);
-    cJSON_AddStringToObject(o, "precision", c->precision);
-    cJSON_AddNumberToObject(o, "n", (double)c->n);
-    cJSON_AddNumberToObject(o, "round", c->round);
-    cJSON_AddStringToObject(o, "file", c->file);
-    cJSON_AddStringToObject(o, "role", c->role);
-    cJSON_AddStringToObject(o, "where", c->where);
-    cJSON_AddStringToObject(o, "idea", c->idea);
-    cJSON_AddStringToObject(o, "state", state_names[c->state]);
-    cJSON_AddStringToObject(o, "reason", c->reason);
-    cJSON_AddNumberToObject(o, "error", c->error);   /* NaN prints as null */
-    cJSON_AddNumberToObject(o, "tolerance", c->tolerance);
-    cJSON_AddNumberToObject(o, "flops", c->work.flops);
-    cJSON_AddNumberToObject(o, "bytes", c->work.bytes);
-    cJSON_AddBoolToObject(o, "unconverged", c->unconverged);
-    cJSON_AddBoolToObject(o, "cold", c->cold);
-    cJSON_AddBoolToObject(o, "fits_cache", c->fits_cache);
-    cJSON_AddBoolToObject(o, "graph", c->graph);
-    cJSON_AddBoolToObject(o, "above_roof", c->above_roof);
-    cJSON_AddNumberToObject(o, "throttled", (double)c->throttled);
-    cJSON_AddNumberToObject(o, "sm_clock_hz", c->sm_clock_hz);
-    for (int t = 0; t < TIMES; t++)
-        if (c->times[t].count) cJSON_AddItemToObject(o, time_names[t], number_array(&c->times[t]));
-    return o;
+    int done = add_text(o, "type", "cell") && add_text(o, "problem", c->problem) && add_text(o, "variant", c->variant) &&
+               add_text(o, "approach", c->approach) && add_text(o, "precision", c->precision) && add_number(o, "n", (double)c->n) &&
+               add_number(o, "round", c->round) && add_text(o, "file", c->file) && add_text(o, "role", c->role) &&
+               add_text(o, "where", c->where) && add_text(o, "idea", c->idea) && add_text(o, "state", state_names[c->state]) &&
+               add_text(o, "reason", c->reason) && add_number(o, "error", c->error) && add_number(o, "tolerance", c->tolerance) &&
+               add_number(o, "flops", c->work.flops) && add_number(o, "bytes", c->work.bytes) &&
+               add_flag(o, "unconverged", c->unconverged) && add_flag(o, "cold", c->cold) &&
+               add_flag(o, "fits_cache", c->fits_cache) && add_flag(o, "graph", c->graph) &&
+               add_flag(o, "above_roof", c->above_roof) && add_number(o, "throttled", (double)c->throttled) &&
+               add_number(o, "sm_clock_hz", c->sm_clock_hz);
+    for (int t = 0; t < TIMES && done; t++)
+        if (c->times[t].count) done = add_samples(o, time_names[t], &c->times[t]);
+    return done;
+}
+
+/* A line with a field left out for want of memory would spoil the file: it is whole or not written. */
+static GpStatus write_object(ResultsWriter *w, cJSON *o, int whole)
+{
+    const GpStatus status = write_line(w, whole ? o : NULL);
+    cJSON_Delete(o);
+    return status;
 }
 
 GpStatus results_write_cell(ResultsWriter *w, const Cell *c)
 {
-    cJSON *o = cell_object(c);
-    const GpStatus status = write_line(w, o);
-    cJSON_Delete(o);
-    return status;
+    cJSON *o = cJSON_CreateObject();
+    return write_object(w, o, o && add_cell(o, c));
 }
 
 GpStatus results_write_roof(ResultsWriter *w, const Roof *r)
 {
     cJSON *o = cJSON_CreateObject();
-    cJSON_AddStringToObject(o, "type", "roof");
-    cJSON_AddStringToObject(o, "device", r->device);
-    cJSON_AddStringToObject(o, "name", r->name);
-    cJSON_AddNumberToObject(o, "rate", r->rate);
-    const GpStatus status = write_line(w, o);
-    cJSON_Delete(o);
-    return status;
+    return write_object(w, o, o && add_text(o, "type", "roof") && add_text(o, "device", r->device) && add_text(o, "name", r->name) &&
+                                  add_number(o, "rate", r->rate));
 }
 
 static GpStatus writer_open(ResultsWriter **out, const char *path, int flags)
@@ -175,60 +202,76 @@ static GpStatus writer_open(ResultsWriter **out, const char *path, int flags)
     snprintf(w->path, sizeof w->path, "%s", path);
     w->fd = open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
     if (w->fd < 0) {
-        status = fail(GP_IO, "%s: %s%s", path, strerror(errno),
-                      errno == EEXIST ? "; results are never overwritten, give another name or --resume it" : "; give a path that can be written with -o");
-        memory_free(w);
+        const char *remedy = errno == EEXIST ? "results are never overwritten, give another name or --resume it"
+                                             : "give a path that can be written with -o";
+        status = fail(GP_IO, "%s: %s; %s", path, strerror(errno), remedy);
+        goto cleanup;
+    }
+    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {   /* a file system without locks is fine */
+        status = fail(GP_IO, "%s: another run is writing to it; wait for its end, or give another name with -o", path);
+        (void)close(w->fd);
         goto cleanup;
     }
     *out = w;
+    w = NULL;
 cleanup:
+    memory_free(w);
     return status;
 }
 
 GpStatus results_create(ResultsWriter **out, const char *path, const cJSON *header)
 {
     GpStatus status = GP_OK;
-    cJSON *copy = cJSON_Duplicate(header, 1);
     TRY(writer_open(out, path, O_CREAT | O_EXCL));
-    TRY(write_line(*out, copy));
+    TRY(write_line(*out, header));
 cleanup:
-    cJSON_Delete(copy);
-    if (status != GP_OK && *out) {
+    if (status != GP_OK && *out) {   /* a file without a header could be neither read nor resumed nor written anew */
+        (void)unlink(path);
         (void)results_close(*out);
         *out = NULL;
     }
     return status;
 }
 
-/* Bytes up to and with the last newline. */
-static GpStatus whole_lines(const char *path, off_t *length)
+/* Where the last whole line ends, and where the file does. */
+static GpStatus whole_lines(const char *path, off_t *length, off_t *end)
 {
     FILE *f = fopen(path, "rb");
     int c;
-    off_t at = 0;
-    *length = 0;
+    *length = *end = 0;
     if (!f) return fail(GP_IO, "%s: %s", path, strerror(errno));
     while ((c = getc(f)) != EOF) {
-        at++;
-        if (c == '\n') *length = at;
+        ++*end;
+        if (c == '\n') *length = *end;
     }
+    const int wrong = ferror(f) ? errno : 0;
     fclose(f);
-    return GP_OK;
+    return wrong ? fail(GP_IO, "%s: %s", path, strerror(wrong)) : GP_OK;
 }
 
 GpStatus results_resume(ResultsWriter **out, const char *path)
 {
     GpStatus status = GP_OK;
-    off_t length = 0;
+    Run run = { .header = NULL };
+    off_t length = 0, end = 0;
     *out = NULL;
-    TRY(whole_lines(path, &length));
+    TRY(results_read(&run, path));   /* nothing is cut off a file that isn't ours */
     TRY(writer_open(out, path, 0));
-    if (ftruncate((*out)->fd, length) != 0) {
-        status = fail(GP_IO, "%s: its cut last line could not be removed: %s", path, strerror(errno));
+    TRY(whole_lines(path, &length, &end));
+    /* A last line that lacks its newline alone was read: it counts as measured, and stays. */
+    if (end > length && !run.truncated) {
+        if (write_all((*out)->fd, "\n", 1) != GP_OK) TRY(fail(GP_IO, "%s: its last line could not be ended: %s", path, strerror(errno)));
+        length = end + 1;
+    } else if (end > length && ftruncate((*out)->fd, length) != 0) {
+        TRY(fail(GP_IO, "%s: its cut last line could not be removed: %s", path, strerror(errno)));
+    }
+    (*out)->length = length;
+cleanup:
+    run_free(&run);
+    if (status != GP_OK) {
         (void)results_close(*out);
         *out = NULL;
     }
-cleanup:
     return status;
 }
 
@@ -246,9 +289,31 @@ GpStatus results_close(ResultsWriter *w)
 /* Where a line is wrong, for messages. */
 typedef struct { const char *path; size_t line; } Place;
 
+enum { MOST_FIELDS = 200, MOST_LINE_BYTES = 16 << 20 };   /* a visit has about 30 fields and 16 kB */
+
+/* `what` may hold a name out of the file: only its printable characters belong on a terminal. */
 static GpStatus damaged(const Place *p, const char *what)
 {
-    return fail(GP_BAD_DATA, "%s: line %zu: %s; remove the line, or measure again", p->path, p->line, what);
+    char plain[160];
+    snprintf(plain, sizeof plain, "%s", what);
+    for (char *c = plain; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return fail(GP_BAD_DATA, "%s: line %zu: %s; %smeasure again", p->path, p->line, plain, p->line > 1 ? "remove the line, or " : "");
+}
+
+/* JSON leaves open which of two fields of one name counts. */
+static GpStatus distinct_fields(const cJSON *o, const Place *p)
+{
+    size_t count = 0;
+    char what[96];
+    for (const cJSON *f = o->child; f; f = f->next) {
+        if (++count > MOST_FIELDS) return damaged(p, "more fields than any results line has");
+        for (const cJSON *before = o->child; before != f; before = before->next) {
+            snprintf(what, sizeof what, "\"%.40s\" stands there twice", f->string);
+            if (strcmp(before->string, f->string) == 0) return damaged(p, what);
+        }
+    }
+    return GP_OK;
 }
 
 static GpStatus text_field(const cJSON *o, const char *name, char *out, size_t size, const Place *p)
@@ -263,6 +328,7 @@ static GpStatus text_field(const cJSON *o, const char *name, char *out, size_t s
     return GP_OK;
 }
 
+/* null, which stands for what was not finite, becomes NaN. */
 static GpStatus number_field(const cJSON *o, const char *name, double low, double high, double *out, const Place *p)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
@@ -272,6 +338,17 @@ static GpStatus number_field(const cJSON *o, const char *name, double low, doubl
     snprintf(what, sizeof what, "\"%s\" is missing or is no number from %g to %g", name, low, high);
     if (!cJSON_IsNumber(v) || !(v->valuedouble >= low && v->valuedouble <= high)) return damaged(p, what);
     *out = v->valuedouble;
+    return GP_OK;
+}
+
+static GpStatus count_field(const cJSON *o, const char *name, double low, double high, size_t *out, const Place *p)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+    char what[128];
+    snprintf(what, sizeof what, "\"%s\" is missing or is no whole number from %.0f to %.0f", name, low, high);
+    const double value = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+    if (!(value >= low && value <= high) || value != floor(value)) return damaged(p, what);
+    *out = (size_t)value;
     return GP_OK;
 }
 
@@ -316,7 +393,7 @@ static GpStatus read_state(const cJSON *o, CellState *state, const Place *p)
 static GpStatus read_cell(const cJSON *o, Cell *c, const Place *p)
 {
     GpStatus status = GP_OK;
-    double n = 0, round = 0, throttled = 0;
+    size_t round = 0;
     *c = (Cell){ .n = 0 };
     TRY(text_field(o, "problem", c->problem, sizeof c->problem, p));
     TRY(text_field(o, "variant", c->variant, sizeof c->variant, p));
@@ -328,18 +405,15 @@ static GpStatus read_cell(const cJSON *o, Cell *c, const Place *p)
     TRY(text_field(o, "idea", c->idea, sizeof c->idea, p));
     TRY(text_field(o, "reason", c->reason, sizeof c->reason, p));
     TRY(read_state(o, &c->state, p));
-    TRY(number_field(o, "n", 1, 0x1p53, &n, p));
-    TRY(number_field(o, "round", 0, 1e6, &round, p));
-    if (!(n >= 1) || !(round >= 0)) return damaged(p, "\"n\" or \"round\" is null");
-    c->n = (size_t)n;
+    TRY(count_field(o, "n", 1, 0x1p53, &c->n, p));
+    TRY(count_field(o, "round", 0, 1e6, &round, p));
     c->round = (int)round;
-    TRY(number_field(o, "error", 0, INFINITY, &c->error, p));
-    TRY(number_field(o, "tolerance", 0, INFINITY, &c->tolerance, p));
-    TRY(number_field(o, "flops", 0, INFINITY, &c->work.flops, p));
-    TRY(number_field(o, "bytes", 0, INFINITY, &c->work.bytes, p));
+    TRY(number_field(o, "error", 0, DBL_MAX, &c->error, p));
+    TRY(number_field(o, "tolerance", 0, DBL_MAX, &c->tolerance, p));
+    TRY(number_field(o, "flops", 0, DBL_MAX, &c->work.flops, p));
+    TRY(number_field(o, "bytes", 0, DBL_MAX, &c->work.bytes, p));
     TRY(number_field(o, "sm_clock_hz", 0, 1e12, &c->sm_clock_hz, p));
-    TRY(number_field(o, "throttled", 0, 1e12, &throttled, p));
-    c->throttled = throttled >= 0 ? (size_t)throttled : 0;
+    TRY(count_field(o, "throttled", 0, 1e12, &c->throttled, p));
     TRY(flag_field(o, "unconverged", &c->unconverged, p));
     TRY(flag_field(o, "cold", &c->cold, p));
     TRY(flag_field(o, "fits_cache", &c->fits_cache, p));
@@ -347,33 +421,65 @@ static GpStatus read_cell(const cJSON *o, Cell *c, const Place *p)
     TRY(flag_field(o, "above_roof", &c->above_roof, p));
     for (int t = 0; t < TIMES; t++) TRY(samples_field(o, time_names[t], &c->times[t], p));
 cleanup:
-    if (status != GP_OK) cell_free(c);
+    if (status != GP_OK || c->state != CELL_OK) cell_free(c);   /* no verification, no time */
     return status;
 }
 
-/* A second visit to a cell that is there already: samples follow one another, the worst error and state win. */
-static GpStatus merge(Cell *into, Cell *visit)
+/* NaN, an output that was not finite, is worse than any error. */
+static double worse(double a, double b) { return isnan(a) || a >= b ? a : b; }
+
+static GpStatus append_samples(Cell *into, const Cell *visit)
 {
     GpStatus status = GP_OK;
-    into->round++;
-    if (!(into->error >= visit->error)) into->error = visit->error;
-    if (visit->tolerance >= 0) into->tolerance = visit->tolerance;
+    for (int t = 0; t < TIMES; t++)
+        for (size_t i = 0; i < visit->times[t].count; i++) TRY(samples_add(&into->times[t], visit->times[t].value[i]));
+cleanup:
+    return status;
+}
+
+/* Two visits that ran: samples follow one another, the worst error and state win. */
+static GpStatus merge_measured(Cell *into, const Cell *visit)
+{
+    if (visit->state == CELL_FAILED && into->state != CELL_FAILED) memcpy(into->reason, visit->reason, sizeof into->reason);
+    if (visit->state == CELL_FAILED) into->state = CELL_FAILED;
+    into->error = worse(into->error, visit->error);
+    into->tolerance = visit->tolerance;
     into->unconverged |= visit->unconverged;
     into->throttled += visit->throttled;
     into->above_roof |= visit->above_roof;
     if (visit->sm_clock_hz > 0) into->sm_clock_hz = visit->sm_clock_hz;
-    if (visit->state == CELL_FAILED || into->state == CELL_FAILED) {
-        if (into->state != CELL_FAILED) snprintf(into->reason, sizeof into->reason, "%s", visit->reason);
-        into->state = CELL_FAILED;
-        cell_free(into);
-    } else {
-        if (visit->state == CELL_OK) into->state = CELL_OK, *into->reason = '\0';
-        for (int t = 0; t < TIMES; t++)
-            for (size_t i = 0; i < visit->times[t].count; i++) TRY(samples_add(&into->times[t], visit->times[t].value[i]));
+    if (into->state == CELL_OK) return append_samples(into, visit);
+    cell_free(into);
+    return GP_OK;
+}
+
+/* A further visit to a cell that is there already; a visit that was skipped says nothing about one that was not. */
+static GpStatus merge(Cell *into, Cell *visit)
+{
+    GpStatus status = GP_OK;
+    const int visits = into->round + 1;
+    if (into->state == CELL_SKIPPED && visit->state != CELL_SKIPPED) {
+        *into = *visit;   /* and what it owns; `into` had no samples */
+        *visit = (Cell){ .n = 0 };
+    } else if (visit->state != CELL_SKIPPED) {
+        status = merge_measured(into, visit);
     }
-cleanup:
+    into->round = visits;
     cell_free(visit);
     return status;
+}
+
+/* All visits together may have come to the interval that one alone did not reach, or drifted apart. */
+static void judge_convergence(Run *run)
+{
+    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run->header, "options"), "half_width");
+    const double half_width = cJSON_IsNumber(asked) && asked->valuedouble > 0 ? asked->valuedouble : 0.01;
+    for (size_t i = 0; i < run->cell_count; i++) {
+        const Samples *k = &run->cells[i].times[TIME_KERNEL];
+        if (k->count == 0) continue;
+        const Summary summary = summarise(k->value, k->count);
+        run->cells[i].unconverged = !(relative_half_width(&summary) <= half_width);
+    }
 }
 
 /* Arrays grow by doubling, as samples do. */
@@ -414,7 +520,7 @@ static GpStatus take_roof(Run *run, const cJSON *o, const Place *p)
     Roof r = { .rate = 0 };
     TRY(text_field(o, "device", r.device, sizeof r.device, p));
     TRY(text_field(o, "name", r.name, sizeof r.name, p));
-    TRY(number_field(o, "rate", 0, INFINITY, &r.rate, p));
+    TRY(number_field(o, "rate", 0, DBL_MAX, &r.rate, p));
     TRY(grow(&run->roofs, run->roof_count, sizeof *run->roofs));
     run->roofs[run->roof_count++] = r;
 cleanup:
@@ -430,7 +536,9 @@ static GpStatus take_header(Run *run, cJSON *o, const Place *p)
     if (strcmp(type, "header") != 0) return damaged(p, "a results file begins with a header");
     TRY(number_field(o, "schema", 1, 1e9, &schema, p));
     if (schema != RESULTS_SCHEMA)
-        return fail(GP_BAD_DATA, "%s: line 1: schema %g, and this program reads %d; update it, or measure again", p->path, schema, RESULTS_SCHEMA);
+        return fail(GP_BAD_DATA, "%s: line 1: schema %g, and this program reads %d; %s", p->path, schema, RESULTS_SCHEMA,
+                    schema > RESULTS_SCHEMA ? "it is older than the file: update it" : "measure again");
+    TRY(distinct_fields(o, p));   /* after the schema: a later one may have its own rules */
     run->header = o;
 cleanup:
     return status;
@@ -447,6 +555,7 @@ static GpStatus take_line(Run *run, cJSON **o, const Place *p)
         *o = NULL;
         return GP_OK;
     }
+    TRY(distinct_fields(*o, p));
     TRY(text_field(*o, "type", type, sizeof type, p));
     if (strcmp(type, "cell") == 0) return take_cell(run, *o, p);
     if (strcmp(type, "roof") == 0) return take_roof(run, *o, p);
@@ -455,10 +564,35 @@ cleanup:
     return status;
 }
 
+/* A file, or a pipe; a terminal or /dev/zero would never end. */
+static GpStatus open_to_read(const char *path, FILE **f)
+{
+    struct stat about;
+    *f = fopen(path, "rb");
+    if (!*f) return fail(GP_IO, "%s: %s; give a results file (.jsonl)", path, strerror(errno));
+    if (fstat(fileno(*f), &about) == 0 && (S_ISREG(about.st_mode) || S_ISFIFO(about.st_mode))) return GP_OK;
+    fclose(*f);
+    *f = NULL;
+    return fail(GP_IO, "%s: is a folder or a device; give a results file (.jsonl)", path);
+}
+
+/* One JSON value and nothing behind it. */
+static cJSON *parse_line(const char *line, size_t length)
+{
+    const char *end = NULL;
+    cJSON *o = cJSON_ParseWithLengthOpts(line, length, &end, 0);
+    for (const char *c = end; o && c < line + length; c++)
+        if (!strchr(" \t\r\n", *c) || !*c) {
+            cJSON_Delete(o);
+            return NULL;
+        }
+    return o;
+}
+
 GpStatus results_read(Run *run, const char *path)
 {
     GpStatus status = GP_OK;
-    FILE *f = fopen(path, "rb");
+    FILE *f = NULL;
     char *line = NULL;
     size_t room = 0;
     ssize_t length;
@@ -466,62 +600,113 @@ GpStatus results_read(Run *run, const char *path)
     cJSON *o = NULL;
     *run = (Run){ .header = NULL };
     snprintf(run->path, sizeof run->path, "%s", path);
-    if (!f) return fail(GP_IO, "%s: %s", path, strerror(errno));
+    TRY(open_to_read(path, &f));
     while ((length = getline(&line, &room, f)) > 0) {
         const int whole = line[length - 1] == '\n';
         place.line++;
-        o = cJSON_ParseWithLength(line, (size_t)length);
+        if (length > MOST_LINE_BYTES) TRY(damaged(&place, "longer than any results line"));
+        o = parse_line(line, (size_t)length);
         if (!o && !whole && run->header) { /* cut off while it was written */
             run->truncated = 1;
             break;
         }
-        if (!o) {
-            status = damaged(&place, "not JSON");
-            goto cleanup;
-        }
+        if (!o) TRY(damaged(&place, "not JSON"));
         TRY(take_line(run, &o, &place));
         cJSON_Delete(o);
         o = NULL;
     }
-    if (ferror(f)) status = fail(GP_IO, "%s: %s", path, strerror(errno));
-    else if (!run->header) status = fail(GP_BAD_DATA, "%s: the file is empty; measure again", path);
+    if (!run->truncated && !feof(f)) TRY(fail(GP_IO, "%s: line %zu: %s", path, place.line + 1, strerror(errno)));
+    if (!run->header) TRY(fail(GP_BAD_DATA, "%s: line 1: the file is empty; measure again", path));
+    judge_convergence(run);
 cleanup:
     cJSON_Delete(o);
     free(line);
-    fclose(f);
+    if (f) fclose(f);
     if (status != GP_OK) run_free(run);
     return status;
 }
 
 /* ---- CSV ---- */
 
-static void write_csv_rows(FILE *f, const Cell *c)
+/* A text field; quoted where it must be (RFC 4180). */
+static void csv_text(FILE *f, const char *text)
 {
-    char problem[80];
-    cell_problem(c, problem, sizeof problem);
-    for (int t = 0; t < TIMES; t++) {
-        const Summary s = summarise(c->times[t].value, c->times[t].count);
-        if (s.count == 0) continue;
-        fprintf(f, "%s,%s,%s,%zu,%s,%zu,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%zu,%.4g,%.6g,%.6g,%.9g,%.9g,%d\n", problem, c->approach, c->precision, c->n,
-                time_names[t], s.count, s.median, s.low, s.high, s.min, s.max, s.mad, s.outliers, s.drift, c->error, c->tolerance, c->work.flops,
-                c->work.bytes, c->unconverged);
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
     }
+    putc('"', f);
+    for (; *text; text++) {
+        if (*text == '"') putc('"', f);
+        putc(*text, f);
+    }
+    putc('"', f);
+}
+
+/* Each field with the comma before it; what isn't finite is left empty. */
+static void csv_number(FILE *f, double value)
+{
+    putc(',', f);
+    if (isfinite(value)) fprintf(f, "%.9g", value);
+}
+
+static void csv_start(FILE *f, const Cell *c)
+{
+    const char *const names[] = { c->problem, c->variant, c->approach, c->precision };
+    for (size_t i = 0; i < 4; i++) {
+        csv_text(f, names[i]);
+        putc(',', f);
+    }
+    fprintf(f, "%zu,%s", c->n, state_names[c->state]);
+}
+
+static void csv_end(FILE *f, const Cell *c)
+{
+    csv_number(f, c->error);
+    csv_number(f, c->tolerance);
+    csv_number(f, c->work.flops);
+    csv_number(f, c->work.bytes);
+    fprintf(f, ",%d,", c->unconverged);
+    csv_text(f, c->reason);
+    putc('\n', f);
+}
+
+static void csv_time(FILE *f, const Cell *c, Time t)
+{
+    const Summary s = summarise(c->times[t].value, c->times[t].count);
+    if (s.count == 0) return;
+    const double numbers[] = { s.median, s.low, s.high, s.min, s.max, s.mad, (double)s.outliers, s.drift };
+    csv_start(f, c);
+    fprintf(f, ",%s,%zu", time_names[t], s.count);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) csv_number(f, numbers[i]);
+    csv_end(f, c);
+}
+
+static void csv_cell(FILE *f, const Cell *c)
+{
+    if (c->state != CELL_OK) {   /* a row with a reason, no absence */
+        csv_start(f, c);
+        fputs(",,0,,,,,,,,", f);
+        csv_end(f, c);
+    }
+    for (int t = 0; t < TIMES; t++) csv_time(f, c, (Time)t);
 }
 
 GpStatus results_write_csv(const Run *run, const char *path)
 {
-    GpStatus status = GP_OK;
-    char temporary[1100];
-    snprintf(temporary, sizeof temporary, "%s.part", path);
+    static const char *const remedy = "give a path that can be written with --csv";
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
+        return fail(GP_IO, "%.80s...: this name is too long; %s", path, remedy);
     FILE *f = fopen(temporary, "w");
-    if (!f) return fail(GP_IO, "%s: %s", temporary, strerror(errno));
-    fputs("problem,approach,precision,n,time,samples,median_s,low_s,high_s,min_s,max_s,mad_s,outliers,drift,error,tolerance,flops,bytes,unconverged\n", f);
-    for (size_t i = 0; i < run->cell_count; i++)
-        if (run->cells[i].state == CELL_OK) write_csv_rows(f, &run->cells[i]);
-    const int wrong = ferror(f);
-    if (fclose(f) != 0 || wrong || rename(temporary, path) != 0) {
-        status = fail(GP_IO, "%s: %s", path, strerror(errno));
-        (void)unlink(temporary);
-    }
+    if (!f) return fail(GP_IO, "%s: %s; %s", path, strerror(errno), remedy);
+    fputs("problem,variant,approach,precision,n,state,time,count,median,low,high,min,max,mad,outliers,drift,"
+          "error,tolerance,flops,bytes,unconverged,reason\n", f);
+    for (size_t i = 0; i < run->cell_count; i++) csv_cell(f, &run->cells[i]);
+    const int unwritten = fflush(f) != 0 || ferror(f), reason = errno;
+    const int unclosed = fclose(f) != 0;
+    if (!unwritten && !unclosed && rename(temporary, path) == 0) return GP_OK;
+    const GpStatus status = fail(GP_IO, "%s: %s; %s", path, strerror(unwritten ? reason : errno), remedy);
+    (void)unlink(temporary);
     return status;
 }

@@ -65,15 +65,17 @@ const Cell *run_find(const Run *run, const Cell *like);
 double run_roof(const Run *run, const char *device, const char *name);
 
 typedef struct ResultsWriter ResultsWriter;
-/* Creates the file (GP_IO if it exists or cannot be written) and writes the header line; or, with `resume`, opens an existing one
- * for appending, after cutting off an incomplete last line. The header object stays the caller's. */
+/* Creates the file (GP_IO if it exists or cannot be written) and writes the header line; or, with `resume`, opens an existing one,
+ * which must be readable, for appending, after cutting off an incomplete last line. The header object stays the caller's.
+ * The file is locked: a second writer gets GP_IO. A write that fails leaves the whole lines before it. */
 GpStatus results_create(ResultsWriter **out, const char *path, const cJSON *header);
 GpStatus results_resume(ResultsWriter **out, const char *path);
 GpStatus results_write_cell(ResultsWriter *w, const Cell *c);
 GpStatus results_write_roof(ResultsWriter *w, const Roof *r);
 GpStatus results_close(ResultsWriter *w);
 
-/* One row per cell and time: problem,variant,approach,precision,n,time,count,median,low,high,min,mad,... with a header. */
+/* One row per cell and time: problem,variant,approach,precision,n,state,time,count,median,low,high,min,max,mad,... with a header;
+ * times in seconds; one row without a time, with its reason, for a cell that failed or was skipped. The file is whole or not there. */
 GpStatus results_write_csv(const Run *run, const char *path);
 
 #ifdef __cplusplus

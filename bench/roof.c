@@ -6,12 +6,13 @@
 #include "common/clock.h"
 #include "common/memory.h"
 #include "common/random.h"
+#include "common/streaming.h"
 #include "common/try.h"
 #include <cblas.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ARRAYS = 3, REPEATS = 7, MATRIX = 2048 };
+enum { ARRAYS = 3, REPEATS = 7, MATRIX = 2048, LINE = LINE_BYTES / sizeof(double) };
 
 /* At least four times the last-level cache, within an eighth of the free memory and 256 MB to 1 GB an array. */
 static size_t array_length(void)
@@ -21,23 +22,58 @@ static size_t array_length(void)
     if (bytes < (size_t)256 << 20) bytes = (size_t)256 << 20;
     if (bytes > (size_t)1 << 30) bytes = (size_t)1 << 30;
     if (available && bytes > available / 8) bytes = available / 8;
-    return bytes / sizeof(double);
+    return bytes / LINE_BYTES * LINE;
 }
 
 typedef double (*Stream)(size_t n, const double *a, const double *b, double *c);
 
+/* Eight doubles at a time, stored around the caches: an ordinary store would read the line first and move a fourth array. The arrays of
+ * memory_alloc begin on a line, and array_length is a multiple of one. */
 static double stream_copy(size_t n, const double *a, const double *b, double *c)
 {
     (void)b;
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) c[i] = a[i];
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i += LINE) {
+            double line[LINE];
+            for (size_t k = 0; k < LINE; k++) line[k] = a[i + k];
+            stream_line(c + i, line);
+        }
+        stream_end();
+    }
     return c[n / 2];
 }
 
 static double stream_triad(size_t n, const double *a, const double *b, double *c)
 {
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) c[i] = a[i] + 0.5 * b[i];
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i += LINE) {
+            double line[LINE];
+            for (size_t k = 0; k < LINE; k++) line[k] = a[i + k] + 0.5 * b[i + k];
+            stream_line(c + i, line);
+        }
+        stream_end();
+    }
+    return c[n / 2];
+}
+
+static double stream_write(size_t n, const double *a, const double *b, double *c)
+{
+    (void)a;
+    (void)b;
+#pragma omp parallel
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i += LINE) {
+            double line[LINE];
+            for (size_t k = 0; k < LINE; k++) line[k] = 1.5;
+            stream_line(c + i, line);
+        }
+        stream_end();
+    }
     return c[n / 2];
 }
 
@@ -49,15 +85,6 @@ static double stream_read(size_t n, const double *a, const double *b, double *c)
 #pragma omp parallel for simd schedule(static) reduction(+ : sum)
     for (size_t i = 0; i < n; i++) sum += a[i];
     return sum;
-}
-
-static double stream_write(size_t n, const double *a, const double *b, double *c)
-{
-    (void)a;
-    (void)b;
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) c[i] = 1.5;
-    return c[n / 2];
 }
 
 static GpStatus memory_rate(Stream stream, double arrays, double *rate)

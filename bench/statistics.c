@@ -28,8 +28,8 @@ static size_t interval_rank(size_t count, double *coverage)
     double below = 0;   /* P(B < k) */
     size_t k = 0;
     for (;;) {
-        const double logarithm = lgamma((double)count + 1) - lgamma((double)k + 1) - lgamma((double)(count - k) + 1) - (double)count * log(2);
-        const double next = below + exp(logarithm);
+        const double binomial = lgamma((double)count + 1) - lgamma((double)k + 1) - lgamma((double)(count - k) + 1);
+        const double next = below + exp(binomial - (double)count * log(2));
         if (next > 0.025) break;
         below = next;
         k++;
@@ -140,6 +140,32 @@ static double *sorted_copy(const double *x, size_t count)
     return copy;
 }
 
+/* Medians of the first and the second half, in the order of measurement; there are at least two samples. */
+static int half_medians(const double *samples, size_t count, double *smaller, double *larger)
+{
+    double *first = sorted_copy(samples, count / 2), *second = sorted_copy(samples + count / 2, count - count / 2);
+    const int done = first && second;
+    if (done) {
+        const double m1 = sorted_median(first, count / 2), m2 = sorted_median(second, count - count / 2);
+        *smaller = fmin(m1, m2);
+        *larger = fmax(m1, m2);
+    }
+    memory_free(first);
+    memory_free(second);
+    return done;
+}
+
+/* Samples of one round lie closer together than those of different rounds, when the machine does other things, and a bootstrap
+ * takes them for independent. Where the halves of a run disagree, the run is no surer than that. */
+static int widen_by_halves(const double *a, size_t count_a, const double *b, size_t count_b, double *low, double *high)
+{
+    double a_small = 0, a_large = 0, b_small = 0, b_large = 0;
+    if (!half_medians(a, count_a, &a_small, &a_large) || !half_medians(b, count_b, &b_small, &b_large)) return 0;
+    *low = fmin(*low, b_small / a_large);
+    *high = fmax(*high, b_large / a_small);
+    return 1;
+}
+
 Comparison compare_samples(const double *a, size_t count_a, double work_a, const double *b, size_t count_b, double work_b,
                            double effect, uint64_t seed)
 {
@@ -150,7 +176,8 @@ Comparison compare_samples(const double *a, size_t count_a, double work_a, const
     double *x = sorted_copy(a, count_a), *y = sorted_copy(b, count_b);
     if (x && y && x[0] > 0 && y[0] > 0) {   /* a time of 0 or less is no time: its ratio says nothing */
         double low = y[0] / x[count_a - 1], high = y[count_b - 1] / x[0];
-        const int known = fewer < FEWEST_FOR_BOOTSTRAP || bootstrap(x, count_a, y, count_b, seed, &low, &high);
+        const int known = fewer < FEWEST_FOR_BOOTSTRAP || (bootstrap(x, count_a, y, count_b, seed, &low, &high) &&
+                                                           widen_by_halves(a, count_a, b, count_b, &low, &high));
         c.ratio = scale * sorted_median(y, count_b) / sorted_median(x, count_a);
         c.low = scale * low;
         c.high = scale * high;

@@ -28,10 +28,13 @@ double relative_half_width(const Summary *s);
 typedef enum { SAME, FASTER, SLOWER, UNSURE } Verdict;
 typedef struct { double ratio, low, high; Verdict verdict; } Comparison;  /* ratio: b over a, under 1 is faster */
 /* Compares two sets of times for the same work, scaled per unit of work if the work differs (work_a, work_b; 1 and 1
- * otherwise). The interval of the ratio of medians comes from a bootstrap (percentile, 2,000 draws, from `seed`).
- * With fewer than 6 samples on a side it spans the ratios of the extremes. FASTER or SLOWER need both an interval without 1
- * and an effect of at least `effect` (0.02). SAME: the effect is no larger and the interval lies within +-5% (+-effect if
- * that is more). UNSURE: everything else: too noisy to tell, fewer than 4 samples on a side, a time that is 0 or not finite. */
+ * otherwise). The interval of the ratio of medians comes from a bootstrap (percentile, 2,000 draws, from `seed`)
+ * and spans the ratios of the medians of the halves: rounds that disagree say how sure a run is. With fewer than 6 samples
+ * on a side it spans the ratios of the extremes. FASTER or SLOWER need both an interval without 1 and an effect of at least
+ * `effect` (0.02). SAME: the effect is no larger and the interval lies within +-5% (+-effect if that is more). UNSURE:
+ * everything else: too noisy to tell, fewer than 4 samples on a side, a time that is 0 or not finite.
+ * It knows only what happened within the two runs: where two runs of the same program differ by more than their rounds do
+ * (placement of memory, a neighbour on a shared machine), that counts as a change. */
 Comparison compare_samples(const double *a, size_t count_a, double work_a, const double *b, size_t count_b, double work_b,
                            double effect, uint64_t seed);
 const char *verdict_name(Verdict v);

@@ -5,18 +5,20 @@
 // streaming hints (__ldcs, __stcs) say that nothing is used twice, so that the L2 keeps nothing.
 #pragma once
 #include "common/cuda_steps.cuh"
+#include "common/cuda_vector.cuh"
 
 enum { MAP_THREADS = 256, MAP_UNROLL = 4 };
 
-template <typename Real> struct Vector;
-template <> struct Vector<float> { typedef float4 Type; };
-template <> struct Vector<double> { typedef double2 Type; };
+template <class Op> __device__ inline float4 apply(Op op, float4 a, float4 b)
+{
+    return make_float4(op(a.x, b.x), op(a.y, b.y), op(a.z, b.z), op(a.w, b.w));
+}
 
-template <class Op> __device__ inline float4 apply(Op op, float4 a, float4 b) { return make_float4(op(a.x, b.x), op(a.y, b.y), op(a.z, b.z), op(a.w, b.w)); }
 template <class Op> __device__ inline double2 apply(Op op, double2 a, double2 b) { return make_double2(op(a.x, b.x), op(a.y, b.y)); }
 
 // A block takes MAP_UNROLL * MAP_THREADS neighbouring vectors; the last block's threads also take the few elements behind the last vector.
-template <typename Real, class Op> __global__ void __launch_bounds__(MAP_THREADS) map_vectors(size_t n, const Real *a, const Real *b, Real *c, Op op)
+template <typename Real, class Op>
+__global__ void __launch_bounds__(MAP_THREADS) map_vectors(size_t n, const Real *a, const Real *b, Real *c, Op op)
 {
     typedef typename Vector<Real>::Type V;
     const size_t width = sizeof(V) / sizeof(Real), vectors = n / width;

@@ -1,33 +1,47 @@
-// What both CUDA backends do alike: device memory, copies with and without conversion, the stream. Included by each backend once; everything is
-// static, so that a backend shows its whole table at its end.
+// What both CUDA backends do alike: device memory, copies with and without conversion, the stream. Included by each backend once;
+// everything is static, so that a backend shows its whole table at its end. Every entry that touches the device first makes the
+// context's device this thread's: a thread may hold contexts on several.
 #pragma once
 #include "common/cuda_memory.cuh"
+#include "common/memory.h"
 #include "gp/backend.h"
 #include <stdlib.h>
-#include <string.h>
 
 static inline size_t element_bytes(const GpContext *c) { return c->precision == GP_F64 ? sizeof(double) : sizeof(float); }
 static inline cudaStream_t stream_of(const GpContext *c) { return (cudaStream_t)c->stream; }
 static inline unsigned blocks_of(size_t n, unsigned threads) { return (unsigned)((n + threads - 1) / threads); }
 
+static inline GpStatus use_device(const GpContext *c) { return CUDA(cudaSetDevice(c->device)); }
+
 static GpStatus device_memory_free(GpContext *c, size_t *bytes)
 {
+    GpStatus status = GP_OK;
     size_t total = 0;
-    (void)c;
-    return CUDA(cudaMemGetInfo(bytes, &total));
+    TRY(use_device(c));
+    TRY(CUDA(cudaMemGetInfo(bytes, &total)));
+cleanup:
+    return status;
 }
 
-static GpStatus array_alloc(GpContext *c, void **array, size_t count, const char *what) { return device_alloc(array, count * element_bytes(c), what); }
+static GpStatus array_alloc(GpContext *c, void **array, size_t count, const char *what)
+{
+    const GpStatus status = use_device(c);
+    *array = NULL;
+    if (status != GP_OK) return status;
+    if (count > SIZE_MAX / element_bytes(c))
+        return fail(GP_NO_MEMORY, "%s: %zu elements are more than any memory holds; use a smaller n", what, count);
+    return device_alloc(array, count * element_bytes(c), what);
+}
 
 static void array_release(GpContext *c, void *array)
 {
-    (void)c;
-    device_free(array);
+    if (array && use_device(c) == GP_OK) device_free(array);
 }
 
 static GpStatus upload_native(GpContext *c, void *array, const void *host, size_t bytes)
 {
     GpStatus status = GP_OK;
+    TRY(use_device(c));
     TRY(CUDA(cudaMemcpyAsync(array, host, bytes, cudaMemcpyHostToDevice, stream_of(c))));
     TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
 cleanup:
@@ -37,6 +51,7 @@ cleanup:
 static GpStatus download_native(GpContext *c, void *host, const void *array, size_t bytes)
 {
     GpStatus status = GP_OK;
+    TRY(use_device(c));
     TRY(CUDA(cudaMemcpyAsync(host, array, bytes, cudaMemcpyDeviceToHost, stream_of(c))));
     TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
 cleanup:
@@ -50,11 +65,11 @@ static GpStatus upload(GpContext *c, void *array, const double *host, size_t cou
     float *narrow = NULL;
     if (count == 0) return GP_OK;
     if (c->precision == GP_F64) return upload_native(c, array, host, count * sizeof(double));
-    narrow = (float *)malloc(count * sizeof(float));
-    if (!narrow) return fail(GP_NO_MEMORY, "no host memory for %zu float32 numbers", count);
+    TRY(memory_alloc_uninitialised(&narrow, count, sizeof *narrow, "float32 copy of an upload"));
     for (size_t i = 0; i < count; i++) narrow[i] = (float)host[i];
-    status = upload_native(c, array, narrow, count * sizeof(float));
-    free(narrow);
+    TRY(upload_native(c, array, narrow, count * sizeof *narrow));
+cleanup:
+    memory_free(narrow);
     return status;
 }
 
@@ -64,17 +79,18 @@ static GpStatus download(GpContext *c, double *host, const void *array, size_t c
     float *narrow = NULL;
     if (count == 0) return GP_OK;
     if (c->precision == GP_F64) return download_native(c, host, array, count * sizeof(double));
-    narrow = (float *)malloc(count * sizeof(float));
-    if (!narrow) return fail(GP_NO_MEMORY, "no host memory for %zu float32 numbers", count);
-    status = download_native(c, narrow, array, count * sizeof(float));
-    for (size_t i = 0; i < count && status == GP_OK; i++) host[i] = (double)narrow[i];
-    free(narrow);
+    TRY(memory_alloc_uninitialised(&narrow, count, sizeof *narrow, "float32 copy of a download"));
+    TRY(download_native(c, narrow, array, count * sizeof *narrow));
+    for (size_t i = 0; i < count; i++) host[i] = (double)narrow[i];
+cleanup:
+    memory_free(narrow);
     return status;
 }
 
 static GpStatus array_copy(GpContext *c, void *to, const void *from, size_t count)
 {
-    return CUDA(cudaMemcpyAsync(to, from, count * element_bytes(c), cudaMemcpyDeviceToDevice, stream_of(c)));
+    const GpStatus status = use_device(c);
+    return status == GP_OK ? CUDA(cudaMemcpyAsync(to, from, count * element_bytes(c), cudaMemcpyDeviceToDevice, stream_of(c))) : status;
 }
 
 // The device of the context becomes this thread's; a stream is made where the caller gave none (*made says so).
@@ -84,8 +100,9 @@ static GpStatus open_device(GpContext *c, int *made)
     int count = 0;
     *made = 0;
     TRY(CUDA(cudaGetDeviceCount(&count)));
-    if (c->device < 0 || c->device >= count) return fail(GP_BAD_ARGUMENT, "device %d: this machine has %d, numbered from 0", c->device, count);
-    TRY(CUDA(cudaSetDevice(c->device)));
+    if (c->device < 0 || c->device >= count)
+        return fail(GP_BAD_ARGUMENT, "device %d: this machine has %d GPUs, numbered from 0; choose one of them", c->device, count);
+    TRY(use_device(c));
     if (c->stream) return GP_OK;
     TRY(CUDA(cudaStreamCreateWithFlags((cudaStream_t *)&c->stream, cudaStreamNonBlocking)));
     *made = 1;

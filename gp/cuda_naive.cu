@@ -1,8 +1,11 @@
-// The plain CUDA backend: the textbook's loops with one thread an element, no library, no shared memory. It shows what a kernel is, and what
-// the optimised backend gains. The Cholesky factorisation is right-looking (Golub and Van Loan, Matrix Computations, 4th ed.,
+// The plain CUDA backend: the textbook's loops with one thread an element, no library, no shared memory. It shows what a kernel is, and
+// what the optimised backend gains. The Cholesky factorisation is right-looking (Golub and Van Loan, Matrix Computations, 4th ed.,
 // algorithm 4.2.1 by outer products): for each column one launch scales it and one subtracts its outer product from all that is right
-// of it, so that the whole trailing matrix passes through memory n times: n^3/3 elements read and written, where n^3/3 operations are asked for.
+// of it, so that the trailing matrix passes through memory n times: n^3/6 elements are read and written for n^3/3 operations.
 #include "gp/cuda_common.cuh"
+
+// Without a namespace of its own, a kernel template of the same name and arguments in the other backend could be linked in its place.
+namespace {
 
 enum { THREADS = 256, SIDE = 16 };
 
@@ -14,18 +17,19 @@ static void destroy(GpContext *c)
 {
     Own *own = (Own *)c->own;
     if (!own) return;
+    (void)use_device(c);
     device_free(own->failed);
     device_free(own->sum);
     close_device(c, own->made_stream);
-    free(own);
+    memory_free(own);
     c->own = NULL;
 }
 
 static GpStatus create(GpContext *c)
 {
     GpStatus status = GP_OK;
-    Own *own = (Own *)calloc(1, sizeof *own);
-    if (!own) return fail(GP_NO_MEMORY, "no host memory for a context");
+    Own *own = NULL;
+    TRY(memory_alloc(&own, 1, sizeof *own, "context of cuda/naive"));
     c->own = own;
     TRY(open_device(c, &own->made_stream));
     TRY(device_alloc((void **)&own->failed, sizeof *own->failed, "the failed row"));
@@ -60,7 +64,7 @@ __global__ void covariance_kernel(Rbf<Real> k, size_t n, const Real *x, Real dia
 {
     const size_t i = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y;
     if (i >= n || j >= n || (!full && i < j)) return;
-    K[i + j * ld] = i == j ? k.variance + diagonal : covariance_of(k, x, n, i, x, n, j);
+    K[i + j * ld] = covariance_of(k, x, n, i, x, n, j) + (i == j ? diagonal : Real(0));
 }
 
 template <typename Real>
@@ -72,34 +76,48 @@ __global__ void cross_kernel(Rbf<Real> k, size_t n, const Real *x, size_t m, con
 
 static dim3 squares(size_t rows, size_t columns) { return dim3(blocks_of(rows, SIDE), blocks_of(columns, SIDE)); }
 
-template <typename Real> static GpStatus covariance_t(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+template <typename Real>
+static GpStatus covariance_t(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
 {
-    covariance_kernel<Real><<<squares(n, n), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, (Real)diagonal, part == GP_FULL, (Real *)K, ld);
-    return CUDA(cudaGetLastError());
+    GpStatus status = GP_OK;
+    if (n == 0) return GP_OK;
+    TRY(use_device(c));
+    covariance_kernel<Real><<<squares(n, n), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, (Real)diagonal,
+                                                                                  part == GP_FULL, (Real *)K, ld);
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
 }
 
 static GpStatus covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
 {
-    return c->precision == GP_F64 ? covariance_t<double>(c, k, n, x, diagonal, part, K, ld) : covariance_t<float>(c, k, n, x, diagonal, part, K, ld);
+    return c->precision == GP_F64 ? covariance_t<double>(c, k, n, x, diagonal, part, K, ld)
+                                  : covariance_t<float>(c, k, n, x, diagonal, part, K, ld);
 }
 
 template <typename Real>
 static GpStatus cross_t(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
 {
-    if (m == 0) return GP_OK;
-    cross_kernel<Real><<<squares(n, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, m, (const Real *)z, ldz, (Real *)C, ldc);
-    return CUDA(cudaGetLastError());
+    GpStatus status = GP_OK;
+    if (n == 0 || m == 0) return GP_OK;
+    TRY(use_device(c));
+    cross_kernel<Real><<<squares(n, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(rbf_of<Real>(k), n, (const Real *)x, m, (const Real *)z, ldz,
+                                                                             (Real *)C, ldc);
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
 }
 
-static GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
+static GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+                                 size_t ldc)
 {
     return c->precision == GP_F64 ? cross_t<double>(c, k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, k, n, x, m, z, ldz, C, ldc);
 }
 
 // ---- Cholesky ----
 
-// Column k becomes L's: every thread divides one element by the root of the pivot, which stays as it was until finish_column. After a failed pivot all later
-// launches return at once.
+// Column k becomes L's: every thread divides one element by the root of the pivot, which stays as it was until the next launch. After a
+// failed pivot all later launches return at once.
 template <typename Real> __global__ void scale_column(size_t n, Real *L, size_t ld, size_t k, unsigned long long *failed)
 {
     const size_t i = k + 1 + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
@@ -130,16 +148,19 @@ template <typename Real> static GpStatus factor_t(GpContext *c, size_t n, Real *
     GpStatus status = GP_OK;
     Own *own = (Own *)c->own;
     unsigned long long row = 0;
+    *failed_row = 0;
+    TRY(use_device(c));
     TRY(CUDA(cudaMemsetAsync(own->failed, 0, sizeof *own->failed, stream_of(c))));
     for (size_t k = 0; k < n; k++) {
         const size_t rest = n - k - 1;
         scale_column<Real><<<blocks_of(rest + 1, THREADS), THREADS, 0, stream_of(c)>>>(n, L, ld, k, own->failed);
-        if (rest) subtract_outer_product<Real><<<squares(rest, rest), dim3(SIDE, SIDE), 0, stream_of(c)>>>(n, L, ld, k, own->failed);
-        else finish_last_pivot<Real><<<1, 1, 0, stream_of(c)>>>(n, L, ld, own->failed);
+        if (rest)
+            subtract_outer_product<Real><<<squares(rest, rest), dim3(SIDE, SIDE), 0, stream_of(c)>>>(n, L, ld, k, own->failed);
+        else
+            finish_last_pivot<Real><<<1, 1, 0, stream_of(c)>>>(n, L, ld, own->failed);
         TRY(CUDA(cudaGetLastError()));
     }
-    TRY(CUDA(cudaMemcpyAsync(&row, own->failed, sizeof row, cudaMemcpyDeviceToHost, stream_of(c))));
-    TRY(CUDA(cudaStreamSynchronize(stream_of(c))));
+    TRY(download_native(c, &row, own->failed, sizeof row));
     *failed_row = (size_t)row;
 cleanup:
     return status;
@@ -166,14 +187,17 @@ __global__ void eliminate(size_t first, size_t count, const Real *L, size_t ld, 
     if (t < count && j < m) B[i + j * ldb] -= (transpose ? L[k + i * ld] : L[i + k * ld]) * B[k + j * ldb];
 }
 
-template <typename Real> static GpStatus solve_t(GpContext *c, size_t n, const Real *L, size_t ld, int transpose, size_t m, Real *B, size_t ldb)
+template <typename Real>
+static GpStatus solve_t(GpContext *c, size_t n, const Real *L, size_t ld, int transpose, size_t m, Real *B, size_t ldb)
 {
     GpStatus status = GP_OK;
     if (m == 0) return GP_OK;
+    TRY(use_device(c));
     for (size_t step = 0; step < n; step++) {
         const size_t k = transpose ? n - 1 - step : step, first = transpose ? 0 : k + 1, count = transpose ? k : n - 1 - k;
         divide_row<Real><<<blocks_of(m, THREADS), THREADS, 0, stream_of(c)>>>(L, ld, k, m, B, ldb);
-        if (count) eliminate<Real><<<squares(count, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(first, count, L, ld, k, transpose != 0, m, B, ldb);
+        if (count)
+            eliminate<Real><<<squares(count, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(first, count, L, ld, k, transpose != 0, m, B, ldb);
         TRY(CUDA(cudaGetLastError()));
     }
 cleanup:
@@ -200,9 +224,13 @@ template <typename Real> __global__ void column_sums(size_t n, size_t m, const R
 
 template <typename Real> static GpStatus sums_t(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
 {
+    GpStatus status = GP_OK;
     if (m == 0) return GP_OK;
+    TRY(use_device(c));
     column_sums<Real><<<blocks_of(m, 32), 32, 0, stream_of(c)>>>(n, m, (const Real *)C, ldc, (const Real *)a, (Real *)out);
-    return CUDA(cudaGetLastError());
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
 }
 
 static GpStatus transposed_product(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
@@ -226,6 +254,7 @@ static GpStatus log_determinant(GpContext *c, size_t n, const void *L, size_t ld
 {
     GpStatus status = GP_OK;
     Own *own = (Own *)c->own;
+    TRY(use_device(c));
     if (c->precision == GP_F64) log_diagonal<double><<<1, 1, 0, stream_of(c)>>>(n, (const double *)L, ld, own->sum);
     else log_diagonal<float><<<1, 1, 0, stream_of(c)>>>(n, (const float *)L, ld, own->sum);
     TRY(CUDA(cudaGetLastError()));
@@ -234,10 +263,12 @@ cleanup:
     return status;
 }
 
+} // namespace
+
 extern "C" const GpBackend gp_backend_cuda_naive = {
     .name = "cuda/naive", .unavailable = unavailable, .create = create, .destroy = destroy, .memory_free = device_memory_free,
     .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
     .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
-    .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product, .column_norms = column_norms,
-    .log_determinant = log_determinant,
+    .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product,
+    .column_norms = column_norms, .log_determinant = log_determinant,
 };

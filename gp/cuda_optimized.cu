@@ -100,15 +100,15 @@ __device__ inline double power_of_half(double y)
     return __hiloint2double(__double2hiint(p) + k * (1 << 20), __double2loint(p));
 }
 
-// Where a block of the lower triangle lies: squares of TILE_ROWS, numbered row by row, each cut into tiles.
-__device__ inline void triangle_position(size_t block, size_t *tile_row, size_t *tile_column)
+// Where a block of the lower triangle lies: squares of TILE_ROWS, numbered row by row, each cut into parts of `tiles` tiles.
+__device__ inline void triangle_position(size_t block, int tiles, size_t *tile_row, size_t *first_tile)
 {
-    const size_t tiles = TILE_ROWS / TILE_COLUMNS, t = block / tiles;
+    const size_t parts = TILE_ROWS / TILE_COLUMNS / tiles, t = block / parts;
     size_t r = (size_t)((sqrt(8.0 * (double)t + 1.0) - 1.0) / 2.0);
     while (r * (r + 1) / 2 > t) r--;
     while ((r + 1) * (r + 2) / 2 <= t) r++;
     *tile_row = r;
-    *tile_column = (t - r * (r + 1) / 2) * tiles + block % tiles;
+    *first_tile = ((t - r * (r + 1) / 2) * parts + block % parts) * tiles;
 }
 
 template <typename Real, int CHUNK, int POINTS>
@@ -131,72 +131,85 @@ __device__ inline void store_pack(double *to, const double *v) { *(double2 *)to 
 // Element (i, j) of k(X, Z); `aligned`: 16-byte stores are possible.
 template <typename Real, int CHUNK, int SHAPE>
 __global__ void __launch_bounds__(COVARIANCE_THREADS, COVARIANCE_BLOCKS)
-    covariance_kernel(const __grid_constant__ Rbf<Real> k, size_t n, const Real *x, size_t m, const Real *z, size_t ldz, Real diagonal, Real *C, size_t ld, bool aligned)
+    covariance_kernel(const __grid_constant__ Rbf<Real> k, size_t n, const Real *x, size_t m, const Real *z, size_t ldz, Real diagonal, Real *C, size_t ld, bool aligned,
+                      int tiles)
 {
     enum { WIDTH = Pack<Real>::WIDTH, PACKS = ROWS / WIDTH, PACK_STEP = TILE_ROWS / PACKS };
     __shared__ __align__(16) Real rows[CHUNK][TILE_ROWS], columns[CHUNK][TILE_COLUMNS];
     const int tx = threadIdx.x % (TILE_ROWS / ROWS) * WIDTH, ty = threadIdx.x / (TILE_ROWS / ROWS) * COLUMNS;
-    size_t tile_row = blockIdx.x, tile_column = blockIdx.y;
-    if (SHAPE == LOWER_TRIANGLE) triangle_position(blockIdx.x, &tile_row, &tile_column);
-    const size_t first_row = tile_row * TILE_ROWS, first_column = tile_column * TILE_COLUMNS;
-    if (first_column >= m) return;
-    Real sum[COLUMNS][ROWS] = {};
-    for (int dimension = 0; dimension < k.d; dimension += CHUNK) {
-        if (dimension) __syncthreads();
-        load_points<Real, CHUNK, TILE_ROWS>(k, first_row, n, x, n, dimension, rows);
-        load_points<Real, CHUNK, TILE_COLUMNS>(k, first_column, m, z, ldz, dimension, columns);
-        __syncthreads();
+    size_t tile_row = blockIdx.x, first_tile = blockIdx.y * (size_t)tiles;
+    if (SHAPE == LOWER_TRIANGLE) triangle_position(blockIdx.x, tiles, &tile_row, &first_tile);
+    const size_t first_row = tile_row * TILE_ROWS;
+    for (size_t tile = first_tile; tile < first_tile + tiles && tile * TILE_COLUMNS < m; tile++) {
+        const size_t first_column = tile * TILE_COLUMNS;
+        Real sum[COLUMNS][ROWS] = {};
+        for (int dimension = 0; dimension < k.d; dimension += CHUNK) {
+            __syncthreads();   // nobody reads the coordinates of the tile before
+            if (k.d > CHUNK || tile == first_tile) load_points<Real, CHUNK, TILE_ROWS>(k, first_row, n, x, n, dimension, rows);
+            load_points<Real, CHUNK, TILE_COLUMNS>(k, first_column, m, z, ldz, dimension, columns);
+            __syncthreads();
 #pragma unroll
-        for (int t = 0; t < CHUNK; t++) {
-            Real a[ROWS], b[COLUMNS];
+            for (int t = 0; t < CHUNK; t++) {
+                Real a[ROWS], b[COLUMNS];
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) a[r] = rows[t][r / WIDTH * PACK_STEP + tx + r % WIDTH];
+                for (int r = 0; r < ROWS; r++) a[r] = rows[t][r / WIDTH * PACK_STEP + tx + r % WIDTH];
 #pragma unroll
-            for (int q = 0; q < COLUMNS; q++) b[q] = columns[t][ty + q];
+                for (int q = 0; q < COLUMNS; q++) b[q] = columns[t][ty + q];
 #pragma unroll
-            for (int q = 0; q < COLUMNS; q++)
+                for (int q = 0; q < COLUMNS; q++)
 #pragma unroll
-                for (int r = 0; r < ROWS; r++) sum[q][r] += (a[r] - b[q]) * (a[r] - b[q]);
+                    for (int r = 0; r < ROWS; r++) sum[q][r] += (a[r] - b[q]) * (a[r] - b[q]);
+            }
         }
-    }
-    // Only tiles that touch the diagonal or an edge need to look at single elements.
-    const bool plain = aligned && first_row + TILE_ROWS <= n && first_column + TILE_COLUMNS <= m &&
-                       (SHAPE == RECTANGLE || first_column + TILE_COLUMNS <= first_row || (SHAPE == SQUARE && first_row + TILE_ROWS <= first_column));
+        // Only tiles that touch the diagonal or an edge need to look at single elements.
+        const bool plain = aligned && first_row + TILE_ROWS <= n && first_column + TILE_COLUMNS <= m &&
+                           (SHAPE == RECTANGLE || first_column + TILE_COLUMNS <= first_row || (SHAPE == SQUARE && first_row + TILE_ROWS <= first_column));
 #pragma unroll
-    for (int q = 0; q < COLUMNS; q++) {
-        const size_t j = first_column + ty + q;
+        for (int q = 0; q < COLUMNS; q++) {
+            const size_t j = first_column + ty + q;
 #pragma unroll
-        for (int pack = 0; pack < PACKS; pack++) {
-            const size_t i = first_row + pack * PACK_STEP + tx;
-            Real v[WIDTH];
+            for (int pack = 0; pack < PACKS; pack++) {
+                const size_t i = first_row + pack * PACK_STEP + tx;
+                Real v[WIDTH];
 #pragma unroll
-            for (int r = 0; r < WIDTH; r++) v[r] = k.variance * power_of_half(sum[q][pack * WIDTH + r]);
-            if (plain) {
-                store_pack(C + i + j * ld, v);
-            } else {
-                for (int r = 0; r < WIDTH; r++) {
-                    if (SHAPE != RECTANGLE && i + r == j) v[r] = k.variance + diagonal;
-                    if (i + r < n && j < m && (SHAPE != LOWER_TRIANGLE || j <= i + r)) C[i + r + j * ld] = v[r];
+                for (int r = 0; r < WIDTH; r++) v[r] = k.variance * power_of_half(sum[q][pack * WIDTH + r]);
+                if (plain) {
+                    store_pack(C + i + j * ld, v);
+                } else {
+                    for (int r = 0; r < WIDTH; r++) {
+                        if (SHAPE != RECTANGLE && i + r == j) v[r] = k.variance + diagonal;
+                        if (i + r < n && j < m && (SHAPE != LOWER_TRIANGLE || j <= i + r)) C[i + r + j * ld] = v[r];
+                    }
                 }
             }
         }
     }
 }
 
+// Tiles a block: enough to pay for loading its rows, few enough to give every multiprocessor several blocks.
+static int tiles_for(size_t row_tiles, size_t column_tiles)
+{
+    const size_t enough = 2000;
+    int tiles = TILE_ROWS / TILE_COLUMNS;
+    while (tiles > 1 && row_tiles * column_tiles / (size_t)tiles < enough) tiles /= 2;
+    return tiles;
+}
+
 template <typename Real, int SHAPE>
 static GpStatus covariance_launch(GpContext *c, const GpRbf *k, size_t n, const Real *x, size_t m, const Real *z, size_t ldz, double diagonal, Real *C, size_t ld)
 {
     const size_t row_tiles = (n + TILE_ROWS - 1) / TILE_ROWS, column_tiles = (m + TILE_COLUMNS - 1) / TILE_COLUMNS;
-    const dim3 grid = SHAPE == LOWER_TRIANGLE ? dim3((unsigned)(row_tiles * (row_tiles + 1) / 2 * (TILE_ROWS / TILE_COLUMNS)))
-                                              : dim3((unsigned)row_tiles, (unsigned)column_tiles);
+    const int tiles = tiles_for(row_tiles, SHAPE == LOWER_TRIANGLE ? column_tiles / 2 : column_tiles);
+    const dim3 grid = SHAPE == LOWER_TRIANGLE ? dim3((unsigned)(row_tiles * (row_tiles + 1) / 2 * (size_t)(TILE_ROWS / TILE_COLUMNS / tiles)))
+                                              : dim3((unsigned)row_tiles, (unsigned)((column_tiles + (size_t)tiles - 1) / (size_t)tiles));
     const bool aligned = ((size_t)C | ld * sizeof(Real)) % 16 == 0;
     const Rbf<Real> r = rbf_of<Real>(k);
     const cudaStream_t s = stream_of(c);
     if (n == 0 || m == 0) return GP_OK;
-    if (k->d == 1) covariance_kernel<Real, 1, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned);
-    else if (k->d == 2) covariance_kernel<Real, 2, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned);
-    else if (k->d <= 4) covariance_kernel<Real, 4, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned);
-    else covariance_kernel<Real, 8, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned);
+    if (k->d == 1) covariance_kernel<Real, 1, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned, tiles);
+    else if (k->d == 2) covariance_kernel<Real, 2, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned, tiles);
+    else if (k->d <= 4) covariance_kernel<Real, 4, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned, tiles);
+    else covariance_kernel<Real, 8, SHAPE><<<grid, COVARIANCE_THREADS, 0, s>>>(r, n, x, m, z, ldz, (Real)diagonal, C, ld, aligned, tiles);
     return CUDA(cudaGetLastError());
 }
 

@@ -220,7 +220,21 @@ static void agrees_with_50_digit_arithmetic(void **state)
     gp_model_destroy(m);
 }
 
-/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: LAPACK stops at pivot 9, which is row 8 from 0. */
+/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: reference LAPACK stops at pivot 9, row 8 from 0. There the true pivot is far below rounding,
+ * so another order of sums (another BLAS, a GPU) may stop a row earlier or later; its nearest duplicate is always the row before. */
+static void check_stops_near_row_8(int exactly_known)
+{
+    int row = -1, duplicate = -1;
+    const char *at = strstr(gp_message(), "at row "), *nearest = strstr(gp_message(), "duplicate is row ");
+    assert_non_null(at);
+    assert_non_null(nearest);
+    assert_int_equal(sscanf(at, "at row %d", &row), 1);
+    assert_int_equal(sscanf(nearest, "duplicate is row %d", &duplicate), 1);
+    assert_int_equal(duplicate, row - 1);
+    if (exactly_known) assert_in_range(row, 7, 10);
+    assert_non_null(strstr(nearest, "0.0863"));
+}
+
 static void a_smooth_kernel_without_noise_needs_a_little_jitter(void **state)
 {
     GpContext *c = context_or_skip(state);
@@ -235,9 +249,9 @@ static void a_smooth_kernel_without_noise_needs_a_little_jitter(void **state)
     GpKernel *k = rbf(3.19, 1.47, 1);
     GpModel *m = (GpModel *)&data;
     const GpStatus status = gp_fit(&m, c, k, &data, &strict);
-    check_refused(status, GP_NOT_POSITIVE_DEFINITE, gp_context_precision(c) == GP_F64 ? "at row 8 " : "at row ");
+    check_refused(status, GP_NOT_POSITIVE_DEFINITE, "at row ");
     assert_null(m);
-    check_refused(status, GP_NOT_POSITIVE_DEFINITE, gp_context_precision(c) == GP_F64 ? "duplicate is row 7, 0.0863" : "0.0863");
+    check_stops_near_row_8(gp_context_precision(c) == GP_F64);
 
     m = fitted(c, 3.19, 1.47, 0, 100, 1, x, y);
     const double relative = gp_model_jitter(m) / 3.19;

@@ -1,5 +1,5 @@
-// Vector add the obvious way: one thread an element. Neighbouring threads read neighbouring elements, so the loads are coalesced and even this
-// version is near the roof for large n; what is left is one 4- or 8-byte access a thread where 16 bytes would do.
+// Vector add the obvious way: one thread an element. Neighbouring threads read neighbouring elements, so the loads are
+// coalesced and even this version is near the roof for large n; what is left is one 4- or 8-byte access a thread where 16 bytes would do.
 // Moves 3 n elements, computes n operations. Next: cuda_2_vectorized.cu.
 #include "common/cuda_steps.cuh"
 
@@ -20,4 +20,5 @@ template <typename Real> static GpStatus run(void *state)
 }
 
 const Approach vector_add_cuda_1_naive = { .idea = "one thread an element", .role = NAIVE, .where = ON_CUDA, .probe = arrays_probe,
-    .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download, .release = arrays_release };
+    .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download,
+    .release = arrays_release };

@@ -10,5 +10,5 @@ struct Operator {
 template <typename Real> static GpStatus run(void *state) { return map_run<Real>(state, Operator()); }
 
 const Approach vector_add_cuda_2_vectorized = { .idea = "16-byte accesses, eight loads in flight", .role = OPTIMIZED, .where = ON_CUDA,
-    .probe = arrays_probe, .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download,
-    .release = arrays_release };
+    .probe = arrays_probe, .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> },
+    .download = arrays_download, .release = arrays_release };

@@ -13,7 +13,8 @@ static GpStatus allocate(const Case *c, void **state)
     DeviceArrays *s = NULL;
     TRY(arrays_allocate(c, state));
     s = (DeviceArrays *)*state;
-    TRY(CUDA(c->precision == F32 ? sum<float>(s, &s->workspace_bytes) : sum<double>(s, &s->workspace_bytes)));   // no workspace yet: asks for its size
+    // Without a workspace, the call asks for its size.
+    TRY(CUDA(c->precision == F32 ? sum<float>(s, &s->workspace_bytes) : sum<double>(s, &s->workspace_bytes)));
     TRY(device_alloc(&s->workspace, s->workspace_bytes, "CUB's workspace"));
 cleanup:
     return status;
@@ -26,4 +27,5 @@ template <typename Real> static GpStatus run(void *state)
 }
 
 const Approach reduction_cub = { .idea = "cub::DeviceReduce::Sum", .role = LIBRARY, .where = ON_CUDA, .probe = arrays_probe,
-    .allocate = allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download, .release = arrays_release };
+    .allocate = allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download,
+    .release = arrays_release };

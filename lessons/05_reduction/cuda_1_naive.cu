@@ -1,6 +1,6 @@
-// Sum the first way one thinks of: the threads of a block add in pairs at growing distance in shared memory, and a second launch of the same kernel adds
-// the blocks' sums, until one is left. Half of the threads idle in the first step, three quarters in the second; the modulo keeps whole
-// warps divergent. Moves n elements (and n/256 sums twice). Next: cuda_2_warp.cu.
+// Sum the first way one thinks of: the threads of a block add in pairs at growing distance in shared memory, and further launches of the
+// same kernel add the blocks' sums, until one is left. Half of the threads idle in the first step, three quarters in the second; the
+// modulo keeps whole warps divergent. Moves n elements (and n/256 sums twice). Next: cuda_2_warp.cu.
 #include "common/cuda_steps.cuh"
 
 enum { THREADS = 256 };

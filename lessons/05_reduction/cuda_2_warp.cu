@@ -1,15 +1,15 @@
-// Sum at the speed of memory, and bitwise the same on every run: a fixed number of blocks strides over x with 16-byte loads, several in flight, each thread
-// adding into registers of its own; then warps add by shuffles, blocks in shared memory, and the block that finishes last adds the
-// blocks' sums in the order of their numbers. Which block is last changes nothing, since it always adds the same numbers in the
-// same order: no floating-point atomics. Moves n elements. The read roof is the ceiling. Before: cuda_1_naive.cu.
+// Sum at the speed of memory, and bitwise the same on every run. A fixed number of blocks strides over x with 16-byte loads, several in
+// flight, each thread adding into registers of its own; then warps add by shuffles, blocks in shared memory, and the block that finishes
+// last adds the blocks' sums in the order of their numbers. Which block is last changes nothing, since it always adds the same numbers in
+// the same order: no floating-point atomics. Moves n elements; the read roof is the ceiling. Before: cuda_1_naive.cu.
+// Method: M. Harris, "Optimizing Parallel Reduction in CUDA", NVIDIA 2007; the last block: CUDA C++ Programming Guide, "Memory Fence
+// Functions".
 #include "common/cuda_steps.cuh"
+#include "common/cuda_vector.cuh"
 
 enum { THREADS = 512, UNROLL = 4, BLOCKS_PER_SM = 4 };
-static const size_t MOST_BLOCKS = 1024;
+static const size_t MOST_BLOCKS = 4096;
 
-template <typename Real> struct Vector;
-template <> struct Vector<float> { typedef float4 Type; };
-template <> struct Vector<double> { typedef double2 Type; };
 __device__ inline float total(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 __device__ inline double total(double2 v) { return v.x + v.y; }
 
@@ -50,11 +50,16 @@ template <typename Real> __device__ Real thread_sum(size_t n, const Real *x)
     }
     for (; i < vectors; i += stride) sum[0] += total(__ldcs(v + i));
     if (thread < n - vectors * width) sum[0] += x[vectors * width + thread];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#pragma unroll
+    for (int half = UNROLL / 2; half > 0; half /= 2)
+#pragma unroll
+        for (int k = 0; k < half; k++) sum[k] += sum[k + half];
+    return sum[0];
 }
 
 // `finished` counts the blocks that have stored their sum; it is 0 before and after.
-template <typename Real> __global__ void __launch_bounds__(THREADS) sum_all(size_t n, const Real *x, Real *sums, unsigned *finished, Real *out)
+template <typename Real>
+__global__ void __launch_bounds__(THREADS) sum_all(size_t n, const Real *x, Real *sums, unsigned *finished, Real *out)
 {
     __shared__ bool last;
     const Real mine = block_sum(thread_sum(n, x));

@@ -34,8 +34,8 @@ static GpStatus run_f32(void *state)
     State *s = (State *)state;
     const DeviceArrays *a = (const DeviceArrays *)s->arrays;
     const int64_t n = (int64_t)s->n;
-    const float one = 1, zero = 0;
-    return CUBLAS(cublasSgemm_64(s->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, (const float *)a->in[0], n, (const float *)a->in[1], n, &zero, (float *)a->out, n));
+    const float one = 1, zero = 0, *A = (const float *)a->in[0], *B = (const float *)a->in[1];
+    return CUBLAS(cublasSgemm_64(s->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, A, n, B, n, &zero, (float *)a->out, n));
 }
 
 static GpStatus run_f64(void *state)
@@ -43,9 +43,9 @@ static GpStatus run_f64(void *state)
     State *s = (State *)state;
     const DeviceArrays *a = (const DeviceArrays *)s->arrays;
     const int64_t n = (int64_t)s->n;
-    const double one = 1, zero = 0;
-    return CUBLAS(cublasDgemm_64(s->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, (const double *)a->in[0], n, (const double *)a->in[1], n, &zero, (double *)a->out, n));
+    const double one = 1, zero = 0, *A = (const double *)a->in[0], *B = (const double *)a->in[1];
+    return CUBLAS(cublasDgemm_64(s->handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, A, n, B, n, &zero, (double *)a->out, n));
 }
 
-const Approach matmul_cublas = { .idea = "cublasSgemm, cublasDgemm", .role = LIBRARY, .where = ON_CUDA, .probe = arrays_probe, .allocate = allocate,
-    .upload = upload, .run = { run_f32, run_f64 }, .download = download, .release = release };
+const Approach matmul_cublas = { .idea = "cublasSgemm, cublasDgemm", .role = LIBRARY, .where = ON_CUDA, .probe = arrays_probe,
+    .allocate = allocate, .upload = upload, .run = { run_f32, run_f64 }, .download = download, .release = release };

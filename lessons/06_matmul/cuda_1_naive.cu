@@ -1,5 +1,6 @@
-// C = A B with one thread an element of C: n multiplications and additions, 2n loads. Neighbouring threads take neighbouring rows, so that A's loads are
-// coalesced and B's are the same address for a whole warp; still every element of A and B is read n times, mostly from the caches.
+// C = A B with one thread an element of C: n multiplications and additions, 2n loads. Neighbouring threads take neighbouring rows, so that
+// A's loads are coalesced and B's are the same address for a whole warp; still every element of A and B is read n times, mostly from the
+// caches.
 // 2 n^3 operations. Next: cuda_2_tiled.cu.
 #include "common/cuda_steps.cuh"
 
@@ -23,4 +24,5 @@ template <typename Real> static GpStatus run(void *state)
 }
 
 const Approach matmul_cuda_1_naive = { .idea = "one thread an element", .role = NAIVE, .where = ON_CUDA, .probe = arrays_probe,
-    .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download, .release = arrays_release };
+    .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> }, .download = arrays_download,
+    .release = arrays_release };

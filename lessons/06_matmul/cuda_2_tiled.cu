@@ -150,7 +150,7 @@ template <bool VECTOR> __global__ void __launch_bounds__(THREADS, 2) tiled_f32(s
 // Leading dimensions of 4 modulo 16 doubles: the 16 lanes of a half warp, 4 rows by 4 k, then hit 16 different pairs of banks.
 enum { LD64 = TILE + 4, LDK64 = STEP_K + 4, WARP_ROWS = 64, WARP_COLUMNS = 32 };
 // A block is TILE rows by COLUMNS64 columns, two warps high; two such blocks share a multiprocessor, so that one computes while the other waits.
-enum { COLUMNS64 = 64, THREADS64 = 2 * COLUMNS64, STAGES64 = 3 };
+enum { COLUMNS64 = 64, THREADS64 = 2 * COLUMNS64, STAGES64 = 2 };
 enum { A64 = STEP_K * LD64, B64 = COLUMNS64 * LDK64, SHARED64 = STAGES64 * (A64 + B64) };
 
 // B's piece as to[column][k], as it lies in memory.

@@ -29,7 +29,7 @@ static const size_t LARGEST_N = (size_t)1 << 28;   /* n * n * 8 bytes still fits
 GpPredictModel gp_predict_model(int variant)
 {
     return variant == GP_PREDICT_CO2 ? (GpPredictModel){ .d = 1, .variance = 167.93, .length = 0.29481, .noise = 0.05078 }
-                                     : (GpPredictModel){ .d = GP_PREDICT_D, .variance = 1, .length = 1, .noise = 0.01 };
+                                     : (GpPredictModel){ .d = GP_PREDICT_D, .variance = 1, .length = 1, .noise = 0.1 };
 }
 
 static const size_t *sizes(int variant, int full)

@@ -42,20 +42,24 @@ typedef struct {
     size_t dropped;             /* this many elements in the middle of alpha are zero                   */
     size_t missing;             /* training points that the fit doesn't see, the last ones             */
     int ten_bits;               /* alpha is rounded like TF32                                           */
-    int f32_too;                /* refused in float32 as well, where rounding may explain more          */
+    int f32_sees;               /* float32 refuses it too: by one of these                              */
 } Mistake;
 
+/* In float64 every mistake is far outside of what rounding does. In float32 rounding alone moves the means by up to 3e-4 (synthetic,
+ * n = 500) and 1.2e-2 (CO2, where the noise is 3e-4 of the variance): a smaller mistake is not one that float32 can show. */
+enum { NOWHERE, IN_SYNTHETIC, IN_BOTH };
+
 static const Mistake mistakes[] = {
-    { .name = "32 of alpha dropped", .length = 1, .noise = 1, .dropped = 32, .f32_too = 1 },
-    { .name = "1 of alpha dropped", .length = 1, .noise = 1, .dropped = 1, .f32_too = 1 },
-    { .name = "length off by 1%", .length = 1.01, .noise = 1, .f32_too = 1 },
-    { .name = "length off by 0.1%", .length = 1.001, .noise = 1 },
-    { .name = "noise omitted", .length = 1, .noise = 0, .f32_too = 1 },
-    { .name = "noise ten times as large", .length = 1, .noise = 10, .f32_too = 1 },
+    { .name = "32 of alpha dropped", .length = 1, .noise = 1, .dropped = 32, .f32_sees = IN_BOTH },
+    { .name = "1 of alpha dropped", .length = 1, .noise = 1, .dropped = 1, .f32_sees = IN_BOTH },
+    { .name = "length off by 1%", .length = 1.01, .noise = 1, .f32_sees = IN_BOTH },
+    { .name = "length off by 0.1%", .length = 1.001, .noise = 1, .f32_sees = IN_SYNTHETIC },
+    { .name = "noise omitted", .length = 1, .noise = 0, .f32_sees = IN_BOTH },
+    { .name = "noise ten times as large", .length = 1, .noise = 10, .f32_sees = IN_BOTH },
     { .name = "noise off by 0.1%", .length = 1, .noise = 1.001 },
-    { .name = "32 points forgotten", .length = 1, .noise = 1, .missing = 32, .f32_too = 1 },
+    { .name = "32 points forgotten", .length = 1, .noise = 1, .missing = 32, .f32_sees = IN_SYNTHETIC },
     { .name = "last point forgotten", .length = 1, .noise = 1, .missing = 1 },
-    { .name = "alpha of 10 bits", .length = 1, .noise = 1, .ten_bits = 1, .f32_too = 1 },
+    { .name = "alpha of 10 bits", .length = 1, .noise = 1, .ten_bits = 1, .f32_sees = IN_BOTH },
 };
 
 static void round_to_ten_bits(GpContext *c, void *array, size_t n)
@@ -117,7 +121,7 @@ static void expect_mistakes_refused(int variant, size_t n)
         must_work(predict_wrongly(&t, &(Mistake){ .length = 1, .noise = 1 }));
         trial_expect(&t, 1, "no mistake");
         for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
-            if (p == F32 && !mistakes[k].f32_too) continue;
+            if (p == F32 && mistakes[k].f32_sees < (variant == GP_PREDICT_CO2 ? IN_BOTH : IN_SYNTHETIC)) continue;
             if (predict_wrongly(&t, &mistakes[k]) == GP_OK) trial_expect(&t, 0, mistakes[k].name);   /* K may have no factor then */
         }
         trial_destroy(&t);
