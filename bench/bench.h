@@ -36,6 +36,7 @@ typedef struct {
     size_t in_bytes[MAX_INPUTS]; /* 0: unused */
     void *out;
     size_t out_bytes;
+    size_t workspace_bytes;      /* what any solution keeps beside the arrays, a GP its kernel matrix; only its size: nothing is allocated */
 } Buffers;
 
 /* What any solution must at least do: operations of the standard algorithm, and each input read once, each output written once. */
@@ -53,7 +54,7 @@ typedef struct {
     const size_t *(*sizes)(int variant, int full);
     /* Optional: NULL when this n is possible, else what is wrong with it and what to ask for. */
     const char *(*refuse)(const Case *c);
-    /* Bytes of each array. */
+    /* Bytes of each array and of the workspace. */
     void (*shape)(const Case *c, Buffers *b);
     /* Optional: fills `out` with up to 8 numbers, returns how many. */
     size_t (*parameters)(const Case *c, Parameter *out);

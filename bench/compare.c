@@ -1,5 +1,6 @@
 /* Two runs side by side: rows for all cells of A, then those of B alone; the exit code follows from the rows' kinds. */
 #include "bench/compare.h"
+#include "bench/environment.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <math.h>
@@ -9,27 +10,10 @@ CompareOptions compare_defaults(void) { return (CompareOptions){ .time = TIME_KE
 
 /* ---- the machines ---- */
 
-static void machine_field(const Run *run, const char *name, char *text, size_t size)
-{
-    const cJSON *v = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(run->header, "machine"), name);
-    if (cJSON_IsString(v)) snprintf(text, size, "\"%s\"", v->valuestring);
-    else if (cJSON_IsNumber(v)) snprintf(text, size, "%g", v->valuedouble);
-    else snprintf(text, size, "unknown");
-}
-
 static GpStatus same_machine(const Run *a, const Run *b)
 {
-    static const char *const fields[] = { "cpu_model", "cpu_count", "gpu_name" };
-    char differences[400] = "";
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        char x[56], y[56];
-        machine_field(a, fields[i], x, sizeof x);
-        machine_field(b, fields[i], y, sizeof y);
-        const size_t used = strlen(differences);
-        if (strcmp(x, y) != 0)
-            snprintf(differences + used, sizeof differences - used, "%s%s is %s in A and %s in B", used ? ", " : "", fields[i], x, y);
-    }
-    if (!*differences) return GP_OK;
+    char differences[400];
+    if (environment_same_machine(a->header, b->header, differences, sizeof differences)) return GP_OK;
     return fail(GP_BAD_ARGUMENT, "different machines: %s; add --cross-machine to compare them all the same", differences);
 }
 

@@ -2,9 +2,11 @@
 #include "bench/environment.h"
 #include "bench/nvml.h"
 #include "common/memory.h"
+#include "common/try.h"
 #include "build_info.h"   /* generated: compiler, flags, commit */
 #include <cblas.h>
 #include <omp.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,19 +112,114 @@ static cJSON *system_object(void)
     return o;
 }
 
+/* ---- the options of a run: written here and read here, so that --resume goes on with what was begun ---- */
+
+static void add_flags(cJSON *o, const char *name, const int *flags, int count)
+{
+    cJSON_AddItemToObject(o, name, cJSON_CreateIntArray(flags, count));
+}
+
 static cJSON *options_object(const MeasureOptions *m)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = cJSON_CreateObject(), *sizes = cJSON_AddArrayToObject(o, "sizes");
+    for (size_t i = 0; i < m->size_count; i++) cJSON_AddItemToArray(sizes, cJSON_CreateNumber((double)m->sizes[i]));
     cJSON_AddBoolToObject(o, "full", m->full);
-    cJSON_AddNumberToObject(o, "rounds", m->rounds);
+    add_flags(o, "precisions", m->precisions, PRECISIONS);
+    cJSON_AddBoolToObject(o, "steps", m->steps);
+    add_flags(o, "times", m->times, TIMES);
     cJSON_AddNumberToObject(o, "half_width", m->half_width);
     cJSON_AddNumberToObject(o, "visit_s", m->visit_s);
     cJSON_AddNumberToObject(o, "run_s", m->run_s);
+    cJSON_AddNumberToObject(o, "rounds", m->rounds);
     cJSON_AddNumberToObject(o, "seed", (double)m->seed);
+    cJSON_AddBoolToObject(o, "first_calls", m->first_calls);
     cJSON_AddBoolToObject(o, "cold", m->cold);
     if (m->problem_filter) cJSON_AddStringToObject(o, "problem_filter", m->problem_filter);
     if (m->approach_filter) cJSON_AddStringToObject(o, "approach_filter", m->approach_filter);
     return o;
+}
+
+static int read_number(const cJSON *o, const char *name, double *out)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+    if (!cJSON_IsNumber(v) && !cJSON_IsBool(v)) return 0;
+    *out = cJSON_IsBool(v) ? cJSON_IsTrue(v) : v->valuedouble;
+    return isfinite(*out) && *out >= 0;
+}
+
+static int read_flags(const cJSON *o, const char *name, int *flags, int count)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(o, name);
+    for (int i = 0; i < count; i++) flags[i] = cJSON_IsTrue(cJSON_GetArrayItem(array, i)) || cJSON_GetNumberValue(cJSON_GetArrayItem(array, i)) > 0;
+    return cJSON_GetArraySize(array) == count;
+}
+
+static int read_sizes(const cJSON *o, MeasureOptions *m)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(o, "sizes"), *size;
+    if (!cJSON_IsArray(array) || cJSON_GetArraySize(array) > MAX_SIZES) return 0;
+    cJSON_ArrayForEach(size, array) {
+        if (!(size->valuedouble >= 1 && size->valuedouble < 9e15)) return 0;
+        m->sizes[m->size_count++] = (size_t)size->valuedouble;
+    }
+    return 1;
+}
+
+GpStatus environment_options(const cJSON *header, MeasureOptions *m)
+{
+    const cJSON *o = cJSON_GetObjectItemCaseSensitive(header, "options");
+    double full, steps, rounds, seed, first_calls, cold;
+    *m = (MeasureOptions){ .full = 0 };
+    if (!read_sizes(o, m) || !read_flags(o, "precisions", m->precisions, PRECISIONS) || !read_flags(o, "times", m->times, TIMES) ||
+        !read_number(o, "full", &full) || !read_number(o, "steps", &steps) || !read_number(o, "half_width", &m->half_width) ||
+        !read_number(o, "visit_s", &m->visit_s) || !read_number(o, "run_s", &m->run_s) || !read_number(o, "rounds", &rounds) ||
+        !read_number(o, "seed", &seed) || !read_number(o, "first_calls", &first_calls) || !read_number(o, "cold", &cold) || rounds > 100)
+        return fail(GP_BAD_DATA, "line 1: the run's options are not complete; start a new run");
+    m->full = full > 0;
+    m->steps = steps > 0;
+    m->rounds = (int)rounds;
+    m->seed = (uint64_t)seed;
+    m->first_calls = first_calls > 0;
+    m->cold = cold > 0;
+    m->problem_filter = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "problem_filter"));
+    m->approach_filter = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "approach_filter"));
+    return GP_OK;
+}
+
+/* ---- what must not change within a run ---- */
+
+static void field_text(const cJSON *header, const char *object, const char *name, char *text, size_t size)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(header, object), name);
+    if (cJSON_IsString(v)) snprintf(text, size, "\"%s\"", v->valuestring);
+    else if (cJSON_IsNumber(v)) snprintf(text, size, "%g", v->valuedouble);
+    else snprintf(text, size, "unknown");
+}
+
+static void list_differences(const cJSON *a, const cJSON *b, const char *object, const char *const *names, size_t count, char *out, size_t size)
+{
+    *out = '\0';
+    for (size_t i = 0; i < count; i++) {
+        char x[56], y[56];
+        field_text(a, object, names[i], x, sizeof x);
+        field_text(b, object, names[i], y, sizeof y);
+        const size_t used = strlen(out);
+        if (strcmp(x, y) != 0) snprintf(out + used, size - used, "%s%s is %s in A and %s in B", used ? ", " : "", names[i], x, y);
+    }
+}
+
+int environment_same_machine(const cJSON *a, const cJSON *b, char *differences, size_t size)
+{
+    static const char *const names[] = { "cpu_model", "cpu_count", "gpu_name" };
+    list_differences(a, b, "machine", names, sizeof names / sizeof *names, differences, size);
+    return *differences == '\0';
+}
+
+int environment_same_build(const cJSON *a, const cJSON *b, char *differences, size_t size)
+{
+    static const char *const names[] = { "commit", "compiler", "flags", "nvcc" };
+    list_differences(a, b, "build", names, sizeof names / sizeof *names, differences, size);
+    return *differences == '\0';
 }
 
 cJSON *environment_capture(const RegisteredDevice *table, size_t table_count, const MeasureOptions *options, const char *command)

@@ -70,7 +70,7 @@ GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, con
     in->name = name;
     Buffers shape = { .out = NULL };
     problem->shape(c, &shape);
-    in->working_set = input_bytes(&shape) + shape.out_bytes;
+    in->working_set = input_bytes(&shape) + shape.out_bytes + shape.workspace_bytes;
     const size_t needed = SETS * (size_t)problem->checks * input_bytes(&shape) + shape.out_bytes, available = memory_available();
     if (available && needed > available)
         return fail(GP_NO_MEMORY, "%s, n = %zu: the harness needs %.3g GB of host memory for inputs and output, %.3g GB are free", name, c->n,

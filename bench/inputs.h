@@ -16,7 +16,7 @@ typedef struct {
     const Problem *problem;
     const char *name;        /* "kernel_matrix" */
     InputSet set[SETS][MAX_CHECKS];
-    size_t working_set;      /* bytes of one set's arrays */
+    size_t working_set;      /* bytes of one set's arrays, and of the workspace */
 } Inputs;
 
 /* GP_NO_MEMORY before anything is allocated when it won't fit. */

@@ -48,6 +48,7 @@ typedef struct {
     MeasureOptions measure;
     const char *out, *resume, *csv, *reference;
     int report, roof, quiet, json;
+    int chosen;               /* 1: the command line says what or how to measure */
     CompareOptions compare;
 } Options;
 
@@ -104,6 +105,16 @@ static int asks_full(int argc, char **argv)
     return full;
 }
 
+/* Options that belong to a run as a whole: a resumed run has them from its file. */
+static int is_choice(int option)
+{
+    static const int choices[] = { 'f', 'n', 'o', O_APPROACH, O_PRECISION, O_TIME, O_FULL, O_QUICK, O_CI, O_MAX_TIME, O_MAX_RUN, O_ROUNDS,
+                                   O_SEED, O_STEPS, O_HOT };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        if (option == choices[i]) return 1;
+    return 0;
+}
+
 static GpStatus read_options(int argc, char **argv, Options *o)
 {
     GpStatus status = GP_OK;
@@ -113,6 +124,7 @@ static GpStatus read_options(int argc, char **argv, Options *o)
     opterr = 0;
     while (status == GP_OK && (c = getopt_long(argc, argv, "f:n:o:h", long_options, NULL)) != -1) {
         MeasureOptions *m = &o->measure;
+        o->chosen |= is_choice(c);
         switch (c) {
         case 'f': m->problem_filter = optarg; break;
         case 'n': status = sizes_parse(optarg, m->sizes, MAX_SIZES, &m->size_count); break;
@@ -203,22 +215,32 @@ cleanup:
     return status;
 }
 
+/* Goes on with the file's options, on its machine, with its program. */
+static GpStatus resume(const Options *o, const cJSON *here, Session *s, Run *previous)
+{
+    GpStatus status = GP_OK;
+    char differences[400];
+    if (o->chosen) return fail(GP_BAD_ARGUMENT, "--resume goes on with the options of the file; leave the others out");
+    TRY(results_read(previous, o->resume));
+    if (environment_options(previous->header, &s->options) != GP_OK)
+        return fail(GP_BAD_DATA, "%s: %s", o->resume, "line 1: the run's options are not complete; start a new run");
+    if (!environment_same_machine(previous->header, here, differences, sizeof differences) ||
+        !environment_same_build(previous->header, here, differences, sizeof differences))
+        return fail(GP_BAD_ARGUMENT, "%s (A) cannot go on here (B): %s; start a new run", o->resume, differences);
+    s->previous = previous;
+    TRY(results_resume(&s->writer, o->resume));
+cleanup:
+    return status;
+}
+
 static GpStatus open_results(const Options *o, char *path, size_t size, const char *command, Session *s, Run *previous)
 {
     GpStatus status = GP_OK;
-    cJSON *header = NULL;
-    if (o->resume) {
-        snprintf(path, size, "%s", o->resume);
-        TRY(results_read(previous, path));
-        s->previous = previous;
-        TRY(results_resume(&s->writer, path));
-    } else {
-        if (o->out) snprintf(path, size, "%s", o->out);
-        else TRY(default_path(path, size));
-        header = environment_capture(devices, devices_size, &o->measure, command);
-        if (!header) { status = fail(GP_NO_MEMORY, "no memory for the header"); goto cleanup; }
-        TRY(results_create(&s->writer, path, header));
-    }
+    cJSON *header = environment_capture(devices, devices_size, &o->measure, command);
+    if (!header) return fail(GP_NO_MEMORY, "no memory for the header");
+    if (o->resume || o->out) snprintf(path, size, "%s", o->resume ? o->resume : o->out);
+    else TRY(default_path(path, size));
+    TRY(o->resume ? resume(o, header, s, previous) : results_create(&s->writer, path, header));
 cleanup:
     cJSON_Delete(header);
     return status;
@@ -240,18 +262,16 @@ cleanup:
 }
 
 /* The device of this process is lost for good; a new process goes on behind the visit that lost it. */
-static void continue_in_new_process(int argc, char **argv, const char *path)
+static void continue_in_new_process(const Options *o, const char *path)
 {
-    char **again = calloc((size_t)argc + 3, sizeof *again);
-    if (!again) return;
-    memcpy(again, argv, (size_t)argc * sizeof *again);
-    again[argc] = (char *)"--resume";
-    again[argc + 1] = (char *)path;
+    char *again[8] = { "bench", "run", "--resume", (char *)path };
+    int count = 4;
+    if (!o->report) again[count++] = "--no-report";
+    if (o->quiet) again[count++] = "--quiet";
     execv("/proc/self/exe", again);
-    free(again);
 }
 
-static int command_run(int argc, char **argv, const Options *o, const char *command)
+static int command_run(const Options *o, const char *command)
 {
     GpStatus status = GP_OK;
     char path[1024] = "", program[1024] = "";
@@ -280,7 +300,7 @@ cleanup:
     }
     if (status == GP_DEVICE && failed) {
         fprintf(stderr, "bench: %s; going on in a new process\n", gp_message());
-        continue_in_new_process(argc, argv, path);
+        continue_in_new_process(o, path);
     }
     if (status == GP_OK && o->report) status = write_report(path, o);
     if (status != GP_OK) {
@@ -385,7 +405,7 @@ int main(int argc, char **argv)
     }
     switch (which) {
     case 0: list_approaches(registry, registry_size); return EXIT_FINE;
-    case 1: return command_run(argc, argv, &o, command);
+    case 1: return command_run(&o, command);
     case 2: return command_compare(&o, rest[0], rest[1]);
     case 3:
         if (write_report(rest[0], &o) == GP_OK) return EXIT_FINE;

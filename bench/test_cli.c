@@ -92,10 +92,19 @@ static void an_unwritable_results_folder_is_said_before_measuring(void **state)
 static void interrupting_leaves_a_file_that_resume_completes(void **state)
 {
     (void)state;
-    expect("$B run -f 'vector_add|multiply' --approach cpu -n 2^10:2^20:4 --max-time 0.03 --no-roof --no-report -o $T/int.jsonl & P=$!; sleep 0.7; kill -INT $P; wait $P", 130, "--resume");
-    expect("$B run -f 'vector_add|multiply' --approach cpu -n 2^10:2^20:4 --max-time 0.03 --no-roof --no-report --resume $T/int.jsonl", 0, "results:");
-    expect("$B run -f 'vector_add|multiply' --approach cpu -n 2^10:2^20:4 --max-time 0.03 --no-roof --no-report -o $T/kill.jsonl & P=$!; sleep 0.7; kill -KILL $P; wait $P; "
-           "$B run -f 'vector_add|multiply' --approach cpu -n 2^10:2^20:4 --max-time 0.03 --no-roof --no-report --resume $T/kill.jsonl", 0, "results:");
+    static const char part[] = "$B run -f 'vector_add|multiply' --approach cpu -n 2^10:2^20:4 --max-time 0.03 --no-roof --no-report";
+    char line[1024];
+    snprintf(line, sizeof line, "%s -o $T/int.jsonl & P=$!; sleep 0.7; kill -INT $P; wait $P", part);
+    expect(line, 130, "--resume");
+    expect("$B run --no-roof --no-report --resume $T/int.jsonl", 0, "results:");
+    snprintf(line, sizeof line, "%s -o $T/kill.jsonl & P=$!; sleep 0.7; kill -KILL $P; wait $P; $B run --no-roof --no-report --resume $T/kill.jsonl", part);
+    expect(line, 0, "results:");
+    /* the options of the file, not the default ones: 2 problems x 2 approaches x 2 precisions x 6 sizes, measured in both rounds */
+    expect("$B report $T/kill.jsonl --csv $T/kill.csv >$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "48\n");
+    expect("$B run --resume $T/int.jsonl --rounds 5", 2, "leave the others out");
+    expect("sed 's/\"commit\":\"/&x/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "commit is");
+    expect("sed 's/\"cpu_count\":/&9/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "cpu_count is");
+    expect("sed '1s/\"visit_s\":/\"visits\":/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "options are not complete");
 }
 
 static void list_and_env_speak(void **state)

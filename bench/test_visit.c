@@ -191,6 +191,27 @@ static void a_slow_kernel_gets_at_least_one_sample_and_the_label_unconverged(voi
     cell_free(&cell);
 }
 
+static size_t allocations;
+static GpStatus counting_allocate(const Case *c, void **state) { allocations++; return own_allocate(c, state); }
+
+/* The arrays alone are 2.3 times the cache of 1 MiB: cold takes two of them. With the workspace one run passes through 3 times the cache. */
+static void a_workspace_counts_as_memory_passed_through(void **state)
+{
+    (void)state;
+    Approach a = WITH_STATE(ON_HOST, own_run, own_download);
+    a.allocate = counting_allocate;
+    for (int with = 0; with < 2; with++) {
+        fake_workspace = with ? (size_t)1 << 20 : 0;
+        allocations = 0;
+        Cell cell = visit_with(&a, NULL);
+        assert_int_equal(cell.state, CELL_OK);
+        assert_int_equal(cell.cold, 1);
+        assert_int_equal(allocations, with ? 1 : 2);
+        cell_free(&cell);
+    }
+    fake_workspace = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +221,7 @@ int main(void)
         cmocka_unit_test(work_that_goes_on_after_run_is_refused),
         cmocka_unit_test(a_device_timer_that_misses_work_is_refused),
         cmocka_unit_test(a_card_that_always_throttles_still_yields_samples_that_are_flagged),
+        cmocka_unit_test(a_workspace_counts_as_memory_passed_through),
         cmocka_unit_test(a_slow_kernel_gets_at_least_one_sample_and_the_label_unconverged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

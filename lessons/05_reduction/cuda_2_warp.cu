@@ -97,7 +97,7 @@ cleanup:
 // As many blocks as the card holds at once, fewer where n is small; the number depends on the card and n alone.
 static unsigned blocks_for(size_t n, int sms, size_t width)
 {
-    const size_t useful = (n / width + THREADS - 1) / THREADS, most = (size_t)sms * BLOCKS_PER_SM;
+    const size_t useful = (n / width + THREADS * UNROLL - 1) / (THREADS * UNROLL), most = (size_t)sms * BLOCKS_PER_SM;
     const size_t blocks = useful < most ? useful : most;
     return (unsigned)(blocks == 0 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks);
 }

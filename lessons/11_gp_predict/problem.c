@@ -87,6 +87,7 @@ static void shape(const Case *c, Buffers *b)
     b->in_bytes[1] = c->n * bytes;
     b->in_bytes[2] = GP_PREDICT_M * d * bytes;
     b->out_bytes = (size_t)2 * GP_PREDICT_M * bytes;
+    b->workspace_bytes = (c->n + GP_PREDICT_M) * c->n * bytes;   /* K and k(X, Z) */
 }
 
 static size_t parameters(const Case *c, Parameter *out)
