@@ -174,7 +174,7 @@ GpStatus environment_options(const cJSON *header, MeasureOptions *m)
         !read_number(o, "full", &full) || !read_number(o, "steps", &steps) || !read_number(o, "half_width", &m->half_width) ||
         !read_number(o, "visit_s", &m->visit_s) || !read_number(o, "run_s", &m->run_s) || !read_number(o, "rounds", &rounds) ||
         !read_number(o, "seed", &seed) || !read_number(o, "first_calls", &first_calls) || !read_number(o, "cold", &cold) || rounds > 100)
-        return fail(GP_BAD_DATA, "line 1: the run's options are not complete; start a new run");
+        return fail(GP_BAD_DATA, "the run's options are not complete; give them on the command line");
     m->full = full > 0;
     m->steps = steps > 0;
     m->rounds = (int)rounds;

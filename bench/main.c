@@ -36,7 +36,7 @@ static const char usage[] =
     "         --ci PERCENT    stop at this half width of the interval (1)         --max-time S  a visit (0.12)\n"
     "         --max-run S     skip what would take longer (1.5)                   --rounds N    --seed N\n"
     "         --steps         also the steps of each lesson's ladder              --hot         do not rotate inputs\n"
-    "         -o FILE         --resume FILE   go on after an interruption         --no-report   --no-roof\n"
+    "         -o FILE         --resume FILE   go on after an interruption, or with other options   --no-report   --no-roof\n"
     "         --reference F   another machine's run to show beside this one       --quiet\n"
     "compare: --time kernel|e2e  --effect PERCENT (2)  --cross-machine\n"
     "all:     --json  --csv FILE   where they make sense\n";
@@ -105,10 +105,10 @@ static int asks_full(int argc, char **argv)
     return full;
 }
 
-/* Options that belong to a run as a whole: a resumed run has them from its file. */
+/* Options of what to measure and how: a resumed run has them from its file unless one of them is given. */
 static int is_choice(int option)
 {
-    static const int choices[] = { 'f', 'n', 'o', O_APPROACH, O_PRECISION, O_TIME, O_FULL, O_QUICK, O_CI, O_MAX_TIME, O_MAX_RUN, O_ROUNDS,
+    static const int choices[] = { 'f', 'n', O_APPROACH, O_PRECISION, O_TIME, O_FULL, O_QUICK, O_CI, O_MAX_TIME, O_MAX_RUN, O_ROUNDS,
                                    O_SEED, O_STEPS, O_HOT };
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         if (option == choices[i]) return 1;
@@ -215,20 +215,20 @@ cleanup:
     return status;
 }
 
-/* Goes on with the file's options, on its machine, with its program. */
+/* Goes on where the file was made: on its machine, with its program; with its options, or with others, which it then records. */
 static GpStatus resume(const Options *o, const cJSON *here, Session *s, Run *previous)
 {
     GpStatus status = GP_OK;
     char differences[400];
-    if (o->chosen) return fail(GP_BAD_ARGUMENT, "--resume goes on with the options of the file; leave the others out");
+    if (o->out) return fail(GP_BAD_ARGUMENT, "--resume appends to %s; leave -o out", o->resume);
     TRY(results_read(previous, o->resume));
-    if (environment_options(previous->header, &s->options) != GP_OK)
-        return fail(GP_BAD_DATA, "%s: %s", o->resume, "line 1: the run's options are not complete; start a new run");
     if (!environment_same_machine(previous->header, here, differences, sizeof differences) ||
         !environment_same_build(previous->header, here, differences, sizeof differences))
         return fail(GP_BAD_ARGUMENT, "%s (A) cannot go on here (B): %s; start a new run", o->resume, differences);
+    if (!o->chosen) TRY(environment_options(previous->part ? previous->part : previous->header, &s->options));
     s->previous = previous;
     TRY(results_resume(&s->writer, o->resume));
+    if (o->chosen) TRY(results_write_part(s->writer, here));
 cleanup:
     return status;
 }

@@ -387,11 +387,15 @@ cleanup:
     return status;
 }
 
-/* A waiting worker keeps the device memory that its framework has cached: after a large case it had better end, though the next one must start anew. */
-static int heavy(const Cell *cell, const Inputs *in)
+/* A waiting worker keeps memory that its framework has cached, and to start it again takes seconds: it ends when the device runs short. */
+static void make_room(const Session *s)
 {
-    const Summary k = summarise(cell->times[TIME_KERNEL].value, cell->times[TIME_KERNEL].count);
-    return in->working_set > (size_t)1 << 30 || !(k.median < 10e-3);
+    for (size_t i = 0; i < s->device_count; i++) {
+        const Device *d = s->devices[i].device;
+        DeviceFacts facts = { .memory_bytes = 0 };
+        if (!d || !d->facts || (d->unavailable && d->unavailable()) || d->facts(&facts) != GP_OK) continue;
+        if (facts.free_bytes < facts.memory_bytes / 2) bench_worker_stop_idle();
+    }
 }
 
 static GpStatus visit_cell(Round *r, size_t g, size_t i, const Inputs *in, Pinned *pinned)
@@ -409,7 +413,7 @@ static GpStatus visit_cell(Round *r, size_t g, size_t i, const Inputs *in, Pinne
     snprintf(cell.idea, sizeof cell.idea, "%s", idea_of(&s->table[i]));
     visit(&cell, &s->table[i], in, pinned, &o, &lost);
     if (s->cancelled && *s->cancelled) { status = fail(GP_CANCELLED, "interrupted"); goto cleanup; }
-    if (strcmp(cell.where, "worker") == 0 && heavy(&cell, in)) bench_worker_stop_idle();
+    if (s->table[i].approach->where == ON_WORKER) make_room(s);
     check_roof(s, &cell);
     if (r->round == 0 && smallest_size(r->plan, g)) time_first_call(s, &s->table[i], &r->plan->group[g], s->options.seed, &cell);
     TRY(results_write_cell(s->writer, &cell));

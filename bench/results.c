@@ -85,6 +85,7 @@ void run_free(Run *run)
     memory_free(run->cells);
     memory_free(run->roofs);
     cJSON_Delete(run->header);
+    cJSON_Delete(run->part);
     *run = (Run){ .header = NULL };
 }
 
@@ -191,6 +192,19 @@ GpStatus results_write_roof(ResultsWriter *w, const Roof *r)
     cJSON *o = cJSON_CreateObject();
     return write_object(w, o, o && add_text(o, "type", "roof") && add_text(o, "device", r->device) && add_text(o, "name", r->name) &&
                                   add_number(o, "rate", r->rate));
+}
+
+GpStatus results_write_part(ResultsWriter *w, const cJSON *header)
+{
+    static const char *const kept[] = { "started", "command", "options" };
+    cJSON *o = cJSON_CreateObject();
+    int done = o && add_text(o, "type", "part");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept && done; i++) {
+        const cJSON *field = cJSON_GetObjectItemCaseSensitive(header, kept[i]);
+        cJSON *copy = field ? cJSON_Duplicate(field, 1) : NULL;
+        done = !field || (copy && cJSON_AddItemToObject(o, kept[i], copy));
+    }
+    return write_object(w, o, done);
 }
 
 static GpStatus writer_open(ResultsWriter **out, const char *path, int flags)
@@ -545,6 +559,15 @@ cleanup:
 }
 
 /* Takes the object over where it becomes the header. */
+static GpStatus take_part(Run *run, cJSON **o, const Place *p)
+{
+    if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(*o, "options"))) return damaged(p, "a part without options");
+    cJSON_Delete(run->part);
+    run->part = *o;
+    *o = NULL;
+    return GP_OK;
+}
+
 static GpStatus take_line(Run *run, cJSON **o, const Place *p)
 {
     GpStatus status = GP_OK;
@@ -559,7 +582,8 @@ static GpStatus take_line(Run *run, cJSON **o, const Place *p)
     TRY(text_field(*o, "type", type, sizeof type, p));
     if (strcmp(type, "cell") == 0) return take_cell(run, *o, p);
     if (strcmp(type, "roof") == 0) return take_roof(run, *o, p);
-    return damaged(p, "\"type\" is neither cell nor roof");
+    if (strcmp(type, "part") == 0) return take_part(run, o, p);
+    return damaged(p, "\"type\" is none of cell, roof, part");
 cleanup:
     return status;
 }

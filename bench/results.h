@@ -1,5 +1,6 @@
 /* Results files: JSON lines. Line 1 is the header (schema, environment), then lines of type "roof" and "cell", appended
- * and flushed one by one: a crash or Ctrl-C loses at most the line being written. A cell is measured in several visits
+ * and flushed one by one: a crash or Ctrl-C loses at most the line being written. A line of type "part" says that the run was
+ * resumed with other options: those of the cells after it. A cell is measured in several visits
  * (rounds); each visit is one line, and the reader merges the lines of one cell. SI units stand in the names. */
 #ifndef RESULTS_H
 #define RESULTS_H
@@ -43,6 +44,7 @@ typedef struct { char device[8], name[32]; double rate; } Roof;   /* device "cpu
 typedef struct {
     char path[1024];
     cJSON *header;                       /* the whole header object */
+    cJSON *part;                         /* the last line of type "part"; NULL: none */
     Roof *roofs; size_t roof_count;
     Cell *cells; size_t cell_count;      /* merged, in order of first appearance */
     int truncated;                       /* the last line was cut off and ignored */
@@ -72,6 +74,8 @@ GpStatus results_create(ResultsWriter **out, const char *path, const cJSON *head
 GpStatus results_resume(ResultsWriter **out, const char *path);
 GpStatus results_write_cell(ResultsWriter *w, const Cell *c);
 GpStatus results_write_roof(ResultsWriter *w, const Roof *r);
+/* From here on other options: when it began, the command and the options are those of `header`, a header as for results_create. */
+GpStatus results_write_part(ResultsWriter *w, const cJSON *header);
 GpStatus results_close(ResultsWriter *w);
 
 /* One row per cell and time: problem,variant,approach,precision,n,state,time,count,median,low,high,min,max,mad,... with a header;

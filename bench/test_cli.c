@@ -101,7 +101,10 @@ static void interrupting_leaves_a_file_that_resume_completes(void **state)
     expect(line, 0, "results:");
     /* the options of the file, not the default ones: 2 problems x 2 approaches x 2 precisions x 6 sizes, measured in both rounds */
     expect("$B report $T/kill.jsonl --csv $T/kill.csv >$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "48\n");
-    expect("$B run --resume $T/int.jsonl --rounds 5", 2, "leave the others out");
+    expect("$B run --resume $T/int.jsonl -o $T/x.jsonl", 2, "leave -o out");
+    expect("$B run --resume $T/kill.jsonl -f vector_add --approach cpu -n 1003 --rounds 1 --no-roof --no-report; $B report $T/kill.jsonl --csv $T/kill.csv "
+           ">$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "52\n");
+    expect("$B run --resume $T/kill.jsonl --no-roof --no-report && grep -c part $T/kill.jsonl", 0, "1\n");   /* goes on with the last options: nothing to do */
     expect("sed 's/\"commit\":\"/&x/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "commit is");
     expect("sed 's/\"cpu_count\":/&9/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "cpu_count is");
     expect("sed '1s/\"visit_s\":/\"visits\":/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "options are not complete");

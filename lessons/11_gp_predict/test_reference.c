@@ -1,18 +1,7 @@
 /* The two references agree with each other and with values from 50-digit arithmetic. */
-#include "common/memory.h"
 #include "common/random.h"
 #include "lessons/11_gp_predict/problem.h"
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
-static void must_work(GpStatus status)
-{
-    if (status != GP_OK) fail_msg("%s", gp_message());
-}
+#include "lessons/testing.h"
 
 static GpPredictData data_create(size_t n, size_t m, GpPredictModel model)
 {
@@ -45,12 +34,12 @@ static void answer_destroy(GpPredictAnswer *a)
 }
 
 /* X = {1, 3, 5, 6, 7, 8}, y = x sin x, length 1, variance 1, noise 1e-10; mean and standard deviation in 50 digits. */
-static void dense_reference_gives_the_known_values(void **unused)
+static void dense_reference_gives_the_known_values(void **state)
 {
     static const long double x[] = { 1, 3, 5, 6, 7, 8 }, z[] = { 2, 4, 5.5L, 6.5L, 7.5L };
     static const double mean[] = { .985493274003, -2.442461146746, -3.933740392872, 1.398022255575, 7.070098171605 };
     static const double deviation[] = { .587858384164, .512837177729, .118765690812, .098795554059, .122027109387 };
-    (void)unused;
+    (void)state;
     GpPredictData p = data_create(6, 5, (GpPredictModel){ .d = 1, .variance = 1, .length = 1, .noise = 1e-10 });
     GpPredictAnswer a = answer_create(p.m);
     for (size_t i = 0; i < p.n; i++) {
@@ -93,7 +82,7 @@ static double distance(const double *a, const double *b, size_t count)
     return largest / scale;
 }
 
-static void references_agree_on_product_grids(void **unused)
+static void references_agree_on_product_grids(void **state)
 {
     static const struct { size_t g[GP_PREDICT_D]; double variance, length, noise; } cases[] = {
         { { 1, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },    { { 2, 1, 1, 1, 1, 1, 1, 1 }, 1, 1, 0.01 },
@@ -103,7 +92,7 @@ static void references_agree_on_product_grids(void **unused)
     };
     enum { M = 40, MOST = 512 };
     size_t order[MOST];
-    (void)unused;
+    (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const GpPredictModel model = { GP_PREDICT_D, cases[k].variance, cases[k].length, cases[k].noise };
         GpPredictData p = grid_create(cases[k].g, M, model, order);
@@ -120,11 +109,11 @@ static void references_agree_on_product_grids(void **unused)
     }
 }
 
-static void points_off_the_grid_are_an_error(void **unused)
+static void points_off_the_grid_are_an_error(void **state)
 {
     const size_t g[GP_PREDICT_D] = { 3, 2, 2, 1, 1, 1, 1, 1 };
     size_t order[12];
-    (void)unused;
+    (void)state;
     GpPredictData p = grid_create(g, 1, (GpPredictModel){ GP_PREDICT_D, 1, 1, 0.01 }, order);
     GpPredictAnswer a = answer_create(1);
     p.x[7] += 1e-9L;
