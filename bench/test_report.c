@@ -57,6 +57,12 @@ static int teardown(void **state)
     return bad;
 }
 
+/* make test installs gnuplot; where it may not (DEPS=skip), tests of pictures are skipped. */
+static void skip_without_gnuplot(void)
+{
+    if (system("gnuplot --version >/dev/null 2>&1") != 0) skip();
+}
+
 static void set_time(Cell *c, Time t, double seconds)
 {
     c->times[t] = (Samples){ .value = malloc(7 * sizeof(double)), .count = 7 };
@@ -156,6 +162,7 @@ static void an_interval_that_reaches_zero_is_cut_at_its_point(void **state)
 
 static void three_points_one_of_them_zero_are_drawn(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     const double seconds[] = { 1e-3, 0, 3e-3 };
     for (size_t i = 0; i < 3; i++) add(&f->run, "cpu/naive", "cpu", (size_t)1 << (10 + i), seconds[i]);
@@ -167,6 +174,7 @@ static void three_points_one_of_them_zero_are_drawn(void **state)
 
 static void hard_data_leaves_no_complaint(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     add(&f->run, "cpu/naive", "cpu", 1024, 1e-3)->error = 0; /* one point, no error */
     add(&f->run, "cuda/naive", "cuda", 1024, NAN);
@@ -222,6 +230,7 @@ static void kernel_time_is_not_shown_without_end_to_end_time(void **state)
 
 static void the_answer_comes_first_and_compares_the_best_of_both(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     add_machine(&f->run, "Some CPU", "Some GPU");
     add(&f->run, "cpu/naive", "cpu", 1024, 0.8);
@@ -275,6 +284,7 @@ static void a_failing_gnuplot_is_noticed_by_its_exit_code(void **state)
 
 static void an_empty_run_gives_a_page(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     write_report(f, NULL);
     assert_string_equal(f->note, "");
@@ -293,6 +303,7 @@ static void make_reference(Run *run, Cell *cells)
 
 static void without_gpu_rows_the_reference_is_shown_as_another_machines(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     Run reference;
     Cell cells[MOST];
@@ -328,6 +339,7 @@ static void with_gpu_rows_of_its_own_the_reference_is_left_out(void **state)
 
 static void the_page_loads_nothing_and_its_ids_are_unique(void **state)
 {
+    skip_without_gnuplot();
     Fixture *f = *state;
     for (size_t n = 1024; n <= 4096; n *= 2) {
         add(&f->run, "cpu/naive", "cpu", n, 1e-3);

@@ -220,9 +220,11 @@ static void agrees_with_50_digit_arithmetic(void **state)
     gp_model_destroy(m);
 }
 
-/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: reference LAPACK stops at pivot 9, row 8 from 0. There the true pivot is far below rounding,
- * so another order of sums (another BLAS, a GPU) may stop a row earlier or later; its nearest duplicate is always the row before. */
-static void check_stops_near_row_8(int exactly_known)
+/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: reference LAPACK stops at row 8 (from 0). In 60 digits the pivots of rows 6 to
+ * 12 are 1e-10, 6e-12, 3e-13, 2e-14, 2e-15, 1e-16 and 1e-17 of the variance. Up to row 6 no rounding of float64 can make one negative; from
+ * row 11 on the pivot is rounding alone, negative in one of two rows, so that with 14 more rows no order of sums (another BLAS, a GPU) is
+ * still lucky. The nearest duplicate is always the row before. */
+static void check_stops_where_rounding_begins(int exactly_known)
 {
     int row = -1, duplicate = -1;
     const char *at = strstr(gp_message(), "at row "), *nearest = strstr(gp_message(), "duplicate is row ");
@@ -231,7 +233,7 @@ static void check_stops_near_row_8(int exactly_known)
     assert_int_equal(sscanf(at, "at row %d", &row), 1);
     assert_int_equal(sscanf(nearest, "duplicate is row %d", &duplicate), 1);
     assert_int_equal(duplicate, row - 1);
-    if (exactly_known) assert_in_range(row, 7, 10);
+    if (exactly_known) assert_in_range(row, 7, 25);
     assert_non_null(strstr(nearest, "0.0863"));
 }
 
@@ -251,7 +253,7 @@ static void a_smooth_kernel_without_noise_needs_a_little_jitter(void **state)
     const GpStatus status = gp_fit(&m, c, k, &data, &strict);
     check_refused(status, GP_NOT_POSITIVE_DEFINITE, "at row ");
     assert_null(m);
-    check_stops_near_row_8(gp_context_precision(c) == GP_F64);
+    check_stops_where_rounding_begins(gp_context_precision(c) == GP_F64);
 
     m = fitted(c, 3.19, 1.47, 0, 100, 1, x, y);
     const double relative = gp_model_jitter(m) / 3.19;
