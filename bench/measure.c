@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "bench/measure.h"
 #include "bench/statistics.h"
+#include "bench/text.h"
 #include "bench/visit.h"
 #include "bench/worker.h"
 #include "common/clock.h"
@@ -26,7 +27,7 @@ MeasureOptions measure_defaults(int full)
     for (int t = 0; t < TIMES; t++) o.times[t] = 1;
     o.rounds = full ? 3 : 2;
     o.visit_s = full ? 0.3 : 0.12;
-    o.run_s = full ? 10 : 1.5;
+    o.run_s = full ? 10 : 1;
     return o;
 }
 
@@ -290,15 +291,6 @@ static void time_first_call(const Session *s, const Registered *r, const Group *
     if (got && ended_well && seconds > 0) (void)samples_add(&cell->times[TIME_FIRST], seconds);
 }
 
-static void format_time(double s, char *text, size_t size)
-{
-    if (!isfinite(s)) snprintf(text, size, "-");
-    else if (s < 1e-6) snprintf(text, size, "%.3g ns", s * 1e9);
-    else if (s < 1e-3) snprintf(text, size, "%.3g us", s * 1e6);
-    else if (s < 1) snprintf(text, size, "%.3g ms", s * 1e3);
-    else snprintf(text, size, "%.3g s", s);
-}
-
 typedef struct { size_t done, total; double started_s; int terminal, quiet; } Progress;
 
 static void say(const Progress *p, const Cell *cell, int round)
@@ -307,7 +299,7 @@ static void say(const Progress *p, const Cell *cell, int round)
     if (p->quiet) return;
     cell_problem(cell, name, sizeof name);
     const Summary k = summarise(cell->times[TIME_KERNEL].value, cell->times[TIME_KERNEL].count);
-    format_time(k.median, kernel, sizeof kernel);
+    text_time(k.median, kernel, sizeof kernel);
     if (cell->state == CELL_OK) snprintf(rest, sizeof rest, "%10s +-%.1f%%", kernel, 100 * relative_half_width(&k));
     else snprintf(rest, sizeof rest, "%s: %s", cell->state == CELL_FAILED ? "FAILED" : "skipped", cell->reason);
     const double elapsed = clock_s() - p->started_s, left = p->done ? elapsed / (double)p->done * (double)(p->total - p->done) : 0;
@@ -367,8 +359,8 @@ static GpStatus settle_without_running(const Round *r, size_t g, size_t i, int *
         const double predicted = predicted_s(r->plan, g, i, &from_n, &from_s);
         if (predicted > s->options.run_s) {
             char would[32], took[32];
-            format_time(predicted, would, sizeof would);
-            format_time(from_s, took, sizeof took);
+            text_time(predicted, would, sizeof would);
+            text_time(from_s, took, sizeof took);
             snprintf(text, sizeof text, "one run would take about %s (%s at n = %zu); --max-run raises the limit of %g s", would, took, from_n,
                      s->options.run_s);
             why = text;

@@ -3,6 +3,7 @@
  * by themselves on narrow screens. */
 #define _GNU_SOURCE
 #include "bench/report_html.h"
+#include "bench/text.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <ctype.h>

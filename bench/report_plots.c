@@ -1,6 +1,7 @@
 /* Chooses what each picture shows and writes its data for the scripts in plots/. A picture holds at most seven series: the best
  * CPU and GPU approach and the suite's own four always, then the fastest others; the table on the page has them all. */
 #include "bench/report_plots.h"
+#include "bench/text.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <math.h>

@@ -76,13 +76,6 @@ Crossover table_crossover(const Table *t, const ProblemSizes *p, const char *pre
 /* The value at `path` ("gpu.name") of a header, as text; 0 when it isn't there. */
 int header_text(const cJSON *header, const char *path, char *text, size_t size);
 
-/* Numbers for people: "1.23 ms", "4.20 TB/s", "32.8k". Not finite: "–". */
-void text_time(double seconds, char *text, size_t size);
-void text_rate(double rate, int bytes, char *text, size_t size);
-void text_count(double n, char *text, size_t size); /* about: "33k" */
-void text_size(size_t n, char *text, size_t size);  /* exact, in groups of three: "32 768", with narrow no-break spaces */
-void text_ratio(double ratio, char *text, size_t size);
-
 #ifdef __cplusplus
 }
 #endif

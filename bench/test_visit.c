@@ -87,6 +87,7 @@ static Cell visit_with(const Approach *a, const Device *device)
     Cell cell = { .n = N };
     int lost = 0;
     options.visit_s = 0.05;
+    options.run_s = 0.2;
     calls = 0;
     assert_int_equal(inputs_create(&in, &sum_of_two, "sum_of_two", &c, (const uint64_t[SETS]){ 1, 2 }), GP_OK);
     const VisitOptions o = { device, 1 << 20, &options, NULL };
@@ -191,6 +192,20 @@ static void a_slow_kernel_gets_at_least_one_sample_and_the_label_unconverged(voi
     cell_free(&cell);
 }
 
+static GpStatus very_slow(void *state) { usleep(300000); calls++; return right(state); }
+
+static void a_run_longer_than_the_limit_is_skipped_after_one(void **state)
+{
+    (void)state;
+    const Approach a = IN_PLACE(very_slow);
+    Cell cell = visit_with(&a, NULL);
+    assert_int_equal(cell.state, CELL_SKIPPED);
+    assert_non_null(strstr(cell.reason, "one run took"));
+    assert_non_null(strstr(cell.reason, "--max-run raises the limit of 0.2 s"));
+    assert_int_equal(calls, 1);
+    cell_free(&cell);
+}
+
 static size_t allocations;
 static GpStatus counting_allocate(const Case *c, void **state) { allocations++; return own_allocate(c, state); }
 
@@ -221,6 +236,7 @@ int main(void)
         cmocka_unit_test(work_that_goes_on_after_run_is_refused),
         cmocka_unit_test(a_device_timer_that_misses_work_is_refused),
         cmocka_unit_test(a_card_that_always_throttles_still_yields_samples_that_are_flagged),
+        cmocka_unit_test(a_run_longer_than_the_limit_is_skipped_after_one),
         cmocka_unit_test(a_workspace_counts_as_memory_passed_through),
         cmocka_unit_test(a_slow_kernel_gets_at_least_one_sample_and_the_label_unconverged),
     };
