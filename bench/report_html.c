@@ -249,10 +249,14 @@ static void write_gpu_answer(FILE *f, const Table *t, const char *where)
     write_range_of_all(f, t);
 }
 
+/* Of our own code rather than of a Python peer, if possible. */
 static const char *gpu_reason(const Table *t)
 {
-    for (size_t i = 0; i < t->count; i++)
-        if (t->rows[i].gpu && t->rows[i].cell->reason[0]) return t->rows[i].cell->reason;
+    for (int any = 0; any < 2; any++)
+        for (size_t i = 0; i < t->count; i++) {
+            const Cell *c = t->rows[i].cell;
+            if (t->rows[i].gpu && c->reason[0] && (any || strcmp(c->where, "cuda") == 0)) return c->reason;
+        }
     return "no GPU row is in the run";
 }
 
@@ -369,17 +373,22 @@ static int row_order(const void *a, const void *b)
     return strcmp(x->cell->approach, y->cell->approach);
 }
 
+/* "5.08 to 5.38 ms", "980 µs to 1.02 ms" */
+static void write_interval(FILE *f, double low, double high)
+{
+    char from[40], to[40];
+    text_time(low, from, sizeof from);
+    text_time(high, to, sizeof to);
+    const char *unit = strrchr(from, ' '), *same = strrchr(to, ' ');
+    const size_t length = unit && same && strcmp(unit, same) == 0 ? (size_t)(unit - from) : strlen(from);
+    fprintf(f, "<small>%.*s to %s</small>", (int)length, from, to);
+}
+
 static void write_interval_cell(FILE *f, const Summary *s)
 {
     fputs("<td>", f);
     write_time(f, s->median);
-    if (s->count) {
-        fputs("<small>", f);
-        write_time(f, s->low);
-        fputs(" to ", f);
-        write_time(f, s->high);
-        fputs("</small>", f);
-    }
+    if (s->count) write_interval(f, s->low, s->high);
     fputs("</td>", f);
 }
 
@@ -405,18 +414,35 @@ static void write_error_cell(FILE *f, const Cell *c)
     fputs("</td>", f);
 }
 
-static void write_measured(FILE *f, const Table *t, const Row *r)
+/* Columns that would be empty are left out: a CPU has no pageable memory beside its own, first calls belong to the smallest n. */
+typedef struct { int pageable, first; } Columns;
+
+static Columns columns_of(const Row *const *rows, size_t count)
+{
+    Columns c = { 0, 0 };
+    for (size_t i = 0; i < count; i++) {
+        c.pageable |= rows[i]->time[TIME_E2E_PAGEABLE].count > 0;
+        c.first |= rows[i]->time[TIME_FIRST].count > 0;
+    }
+    return c;
+}
+
+static void write_median_cell(FILE *f, const Summary *s)
+{
+    fputs("<td>", f);
+    write_time(f, s->median);
+    fputs("</td>", f);
+}
+
+static void write_measured(FILE *f, const Table *t, const Row *r, Columns columns)
 {
     char rate[40];
-    const Summary *e2e = &r->time[TIME_E2E], *pageable = &r->time[TIME_E2E_PAGEABLE];
     write_interval_cell(f, &r->time[TIME_KERNEL]);
-    write_interval_cell(f, e2e);
-    fputs("<td>", f);
-    write_time(f, pageable->median);
-    fputs("</td><td>", f);
-    write_time(f, r->time[TIME_FIRST].median);
+    write_interval_cell(f, &r->time[TIME_E2E]);
+    if (columns.pageable) write_median_cell(f, &r->time[TIME_E2E_PAGEABLE]);
+    if (columns.first) write_median_cell(f, &r->time[TIME_FIRST]);
     text_rate(r->rate, r->by_bytes, rate, sizeof rate);
-    fprintf(f, "</td><td>%s</td><td>", rate);
+    fprintf(f, "<td>%s</td><td>", rate);
     if (isfinite(r->share)) fprintf(f, "%.3g%%<small>of %s</small>", 100 * r->share, r->roof);
     else fputs("–", f);
     fputs("</td>", f);
@@ -426,10 +452,10 @@ static void write_measured(FILE *f, const Table *t, const Row *r)
     fputs("</td>", f);
 }
 
-static void write_unmeasured(FILE *f, const Row *r)
+static void write_unmeasured(FILE *f, const Row *r, Columns columns)
 {
     const Cell *c = r->cell;
-    fputs("<td colspan=9 class=w>", f);
+    fprintf(f, "<td colspan=%d class=w>", 7 + columns.pageable + columns.first);
     if (c->state == CELL_FAILED) {
         fputs("<b class=bad>FAILED</b> ", f);
         html_text(f, c->reason);
@@ -446,12 +472,12 @@ static void write_unmeasured(FILE *f, const Row *r)
 
 static void write_rows(FILE *f, const Table *t, const Row *const *rows, size_t count)
 {
-    fputs("<div class=scroll><table><thead><tr><th class=s>approach<th>precision<th>n<th>kernel<small><br>95% interval</small><th>end to "
-          "end<small><br>"
-          "95% interval</small><th>pageable<small><br>end to end</small><th>first call<th>kernel rate<th>share of "
-          "roof<th>error<small><br>of tolerance</small>"
-          "<th>samples<th class=l>notes</tr></thead><tbody>\n",
-          f);
+    const Columns columns = columns_of(rows, count);
+    fputs("<div class=scroll><table><thead><tr><th class=s>approach<th>precision<th>n<th>kernel<small><br>95% interval</small>"
+          "<th>end to end<small><br>95% interval</small>", f);
+    if (columns.pageable) fputs("<th>pageable<small><br>end to end</small>", f);
+    if (columns.first) fputs("<th>first call", f);
+    fputs("<th>kernel rate<th>share of roof<th>error<small><br>of tolerance</small><th>samples<th class=l>notes</tr></thead><tbody>\n", f);
     for (size_t i = 0; i < count; i++) {
         const Row *r = rows[i];
         const int first = i > 0 && (rows[i - 1]->cell->n != r->cell->n || strcmp(rows[i - 1]->cell->precision, r->cell->precision) != 0);
@@ -460,8 +486,8 @@ static void write_rows(FILE *f, const Table *t, const Row *const *rows, size_t c
         element_text(f, "</td><td>", r->cell->precision, "</td><td>");
         write_size(f, r->cell->n);
         fputs("</td>", f);
-        if (r->timed) write_measured(f, t, r);
-        else write_unmeasured(f, r);
+        if (r->timed) write_measured(f, t, r, columns);
+        else write_unmeasured(f, r, columns);
         fputs("</tr>\n", f);
     }
     fputs("</tbody></table></div>\n", f);
