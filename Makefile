@@ -13,7 +13,7 @@ ARCH   ?= $(if $(shell command -v nvidia-smi),native,all-major)
 common_flags := -I. -I$(BUILD) -MMD -MP
 CC_FLAGS      = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -fopenmp $(common_flags) $(CFLAGS)
 NVCC_FLAGS    = -std=c++17 -O3 -lineinfo -arch=$(ARCH) --threads 0 -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fopenmp $(common_flags)
-CUDA_LIBS     = $(if $(NVCC),$(patsubst %,-L% -Wl$(comma)-rpath$(comma)%,$(wildcard $(CUDA)/lib64 $(CUDA)/lib)) -lcusolver -lcublas -lcudart -lstdc++)
+CUDA_LIBS     = $(if $(NVCC),$(foreach d,$(wildcard $(CUDA)/lib64 $(CUDA)/lib),-L$d -Wl$(comma)-rpath$(comma)$d) -lcusolver -lcublas -lcudart -lstdc++)
 comma        := ,
 LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -ldl -lm -fopenmp
 

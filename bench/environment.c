@@ -97,9 +97,11 @@ static cJSON *system_object(void)
     cJSON *o = cJSON_CreateObject();
     char text[256];
     struct utsname u;
+    if (uname(&u) != 0) *u.release = '\0';
     value_in("/etc/os-release", "PRETTY_NAME", text, sizeof text);
     add(o, "os", text);
-    add(o, "kernel", uname(&u) == 0 ? u.release : "");
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(u.release, "-"), u.release);   /* what follows is the vendor's own numbering */
+    add(o, "kernel", text);
     cJSON_AddNumberToObject(o, "openmp_threads", omp_get_max_threads());
     const int bind = (int)omp_get_proc_bind();
     add(o, "openmp_binding", bind >= 0 && bind < 5 ? binds[bind] : "");

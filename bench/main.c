@@ -172,19 +172,28 @@ static GpStatus default_path(char *path, size_t size)
     return GP_OK;
 }
 
-/* Another machine's run to show when this one has no GPU: the newest of results/reference. */
+static int has_gpu(const Run *run)
+{
+    for (size_t i = 0; i < run->cell_count; i++)
+        if (run->cells[i].state == CELL_OK && strcmp(run->cells[i].where, "cuda") == 0) return 1;
+    return 0;
+}
+
+/* Another machine's run to show beside one without a GPU: the one asked for, or the last of results/reference that has one. */
 static GpStatus read_reference(const Options *o, const Run *run, Run *reference, int *have)
 {
     GpStatus status = GP_OK;
     glob_t found = { .gl_pathc = 0 };
-    const char *path = o->reference;
     *have = 0;
-    int has_gpu = 0;
-    for (size_t i = 0; i < run->cell_count; i++) has_gpu |= run->cells[i].state == CELL_OK && strcmp(run->cells[i].where, "cuda") == 0;
-    if (!path && !has_gpu && glob("results/reference/*/*.jsonl", 0, NULL, &found) == 0 && found.gl_pathc) path = found.gl_pathv[found.gl_pathc - 1];
-    if (path) {
-        TRY(results_read(reference, path));
+    if (o->reference) {
+        TRY(results_read(reference, o->reference));
         *have = 1;
+    } else if (!has_gpu(run) && glob("results/reference/*/*.jsonl", 0, NULL, &found) == 0) {
+        for (size_t i = found.gl_pathc; i > 0 && !*have; i--) {
+            run_free(reference);
+            TRY(results_read(reference, found.gl_pathv[i - 1]));
+            *have = has_gpu(reference);
+        }
     }
 cleanup:
     globfree(&found);
