@@ -37,7 +37,7 @@ all: $(BUILD)/bench_cli ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
 test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli ## run every test; those of the GPU too, where there is one
-	@BUILD=$(BUILD) BENCH_CLI=$(BUILD)/bench_cli common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
+	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here

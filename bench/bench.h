@@ -36,7 +36,7 @@ typedef struct {
     size_t in_bytes[MAX_INPUTS]; /* 0: unused */
     void *out;
     size_t out_bytes;
-    size_t workspace_bytes;      /* what any solution keeps beside the arrays, a GP its kernel matrix; only its size: nothing is allocated */
+    size_t workspace_bytes; /* what any solution keeps beside the arrays, a GP its kernel matrix; only its size: nothing is allocated */
 } Buffers;
 
 /* What any solution must at least do: operations of the standard algorithm, and each input read once, each output written once. */

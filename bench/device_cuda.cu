@@ -67,7 +67,8 @@ cleanup:
     return status;
 }
 
-static GpStatus time_batch(void *stream, GpStatus (*run)(void *), void **states, size_t count, size_t batch, double *device_s, double *host_s)
+static GpStatus time_batch(void *stream, GpStatus (*run)(void *), void **states, size_t count, size_t batch, double *device_s,
+                           double *host_s)
 {
     GpStatus status = GP_OK;
     Events e = { NULL, NULL };
@@ -133,7 +134,8 @@ static GpStatus host_alloc(void **p, size_t bytes)
 {
     const cudaError_t e = cudaHostAlloc(p, bytes ? bytes : 1, cudaHostAllocDefault);
     (void)cudaGetLastError();
-    if (e == cudaErrorMemoryAllocation) return fail(GP_NO_MEMORY, "%.3g GB of pinned host memory refused; use a smaller n", (double)bytes / 1e9);
+    if (e == cudaErrorMemoryAllocation)
+        return fail(GP_NO_MEMORY, "%.3g GB of pinned host memory refused; use a smaller n", (double)bytes / 1e9);
     return CUDA(e);
 }
 
@@ -166,24 +168,28 @@ template <int UNROLL> __global__ void triad_kernel(size_t n, const float4 *a, co
     }
 #pragma unroll
     for (int k = 0; k < UNROLL; k++) if (first + k * ROOF_THREADS < n)
-        __stcs(c + first + k * ROOF_THREADS, make_float4(u[k].x + 0.5f * v[k].x, u[k].y + 0.5f * v[k].y, u[k].z + 0.5f * v[k].z, u[k].w + 0.5f * v[k].w));
+            __stcs(c + first + k * ROOF_THREADS,
+                   make_float4(u[k].x + 0.5f * v[k].x, u[k].y + 0.5f * v[k].y, u[k].z + 0.5f * v[k].z, u[k].w + 0.5f * v[k].w));
 }
 
 template <int UNROLL> __global__ void write_kernel(size_t n, float4 *c, float value)
 {
     const size_t first = blockIdx.x * (size_t)(UNROLL * ROOF_THREADS) + threadIdx.x;
 #pragma unroll
-    for (int k = 0; k < UNROLL; k++) if (first + k * ROOF_THREADS < n) __stcs(c + first + k * ROOF_THREADS, make_float4(value, value, value, value));
+    for (int k = 0; k < UNROLL; k++)
+        if (first + k * ROOF_THREADS < n) __stcs(c + first + k * ROOF_THREADS, make_float4(value, value, value, value));
 }
 
 // Reads everything and keeps one number per block, which no compiler can drop.
 template <int UNROLL> __global__ void read_kernel(size_t n, const float4 *a, float *sink)
 {
     float sum = 0;
-    for (size_t first = blockIdx.x * (size_t)(UNROLL * ROOF_THREADS) + threadIdx.x; first < n; first += gridDim.x * (size_t)(UNROLL * ROOF_THREADS)) {
+    for (size_t first = blockIdx.x * (size_t)(UNROLL * ROOF_THREADS) + threadIdx.x; first < n;
+         first += gridDim.x * (size_t)(UNROLL * ROOF_THREADS)) {
         float4 v[UNROLL];
 #pragma unroll
-        for (int k = 0; k < UNROLL; k++) v[k] = first + k * ROOF_THREADS < n ? __ldcs(a + first + k * ROOF_THREADS) : make_float4(0, 0, 0, 0);
+        for (int k = 0; k < UNROLL; k++)
+            v[k] = first + k * ROOF_THREADS < n ? __ldcs(a + first + k * ROOF_THREADS) : make_float4(0, 0, 0, 0);
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
     }
@@ -249,7 +255,8 @@ static GpStatus memory_roof(RoofKind kind, double *rate)
         *rate = std::max(*rate, ROOF_ARRAYS[kind] * (double)ROOF_BYTES / seconds);
     }
     if (kind == ROOF_COPY) {
-        TRY(median_time([&]() { return CUDA(cudaMemcpyAsync(array[2], array[0], ROOF_BYTES, cudaMemcpyDeviceToDevice, 0)); }, ROOF_REPEATS, &seconds));
+        TRY(median_time([&]() { return CUDA(cudaMemcpyAsync(array[2], array[0], ROOF_BYTES, cudaMemcpyDeviceToDevice, 0)); }, ROOF_REPEATS,
+                        &seconds));
         *rate = std::max(*rate, 2 * (double)ROOF_BYTES / seconds);
     }
     if (kind == ROOF_WRITE) {
@@ -296,7 +303,8 @@ template <typename Real> static GpStatus matmul_roof(double *rate)
         fill_kernel<Real><<<(unsigned)((count + 255) / 256), 256>>>(count, (Real *)a);
         fill_kernel<Real><<<(unsigned)((count + 255) / 256), 256>>>(count, (Real *)b);
         TRY(CUDA(cudaGetLastError()));
-        TRY(median_time([&]() { return CUBLAS(gemm(handle, n, (const Real *)a, (const Real *)b, (Real *)c)); }, n > 8192 ? 3 : 5, &seconds));
+        TRY(median_time([&]() { return CUBLAS(gemm(handle, n, (const Real *)a, (const Real *)b, (Real *)c)); }, n > 8192 ? 3 : 5,
+                        &seconds));
         *rate = std::max(*rate, 2.0 * n * (double)n * n / seconds);
         device_free(a), device_free(b), device_free(c);
         a = b = c = NULL;
@@ -332,7 +340,8 @@ cleanup:
 
 static GpStatus roof(int i, const char **name, double *rate)
 {
-    static const char *const names[] = { "copy", "triad", "read", "write", "matmul_f32", "matmul_f64", "h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable" };
+    static const char *const names[] = { "copy",       "triad",      "read",       "write",        "matmul_f32",
+                                         "matmul_f64", "h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable" };
     *name = i >= 0 && i < 10 ? names[i] : "";
     if (i >= 0 && i < 4) return memory_roof((RoofKind)i, rate);
     if (i == 4) return matmul_roof<float>(rate);
@@ -343,7 +352,7 @@ static GpStatus roof(int i, const char **name, double *rate)
 
 // extern "C": a namespace-scope const is otherwise internal in C++.
 extern "C" const Device bench_device_cuda = {
-    .name = "cuda", .where = ON_CUDA, .unavailable = unavailable, .facts = facts, .stream_create = stream_create, .stream_destroy = stream_destroy,
-    .synchronize = synchronize, .time_batch = time_batch, .graph_create = graph_create, .graph_time = graph_time, .graph_destroy = graph_destroy,
-    .host_alloc = host_alloc, .host_free = host_free, .roof = roof,
+    .name = "cuda", .where = ON_CUDA, .unavailable = unavailable, .facts = facts, .stream_create = stream_create,
+    .stream_destroy = stream_destroy, .synchronize = synchronize, .time_batch = time_batch, .graph_create = graph_create,
+    .graph_time = graph_time, .graph_destroy = graph_destroy, .host_alloc = host_alloc, .host_free = host_free, .roof = roof,
 };

@@ -152,7 +152,8 @@ static int read_number(const cJSON *o, const char *name, double *out)
 static int read_flags(const cJSON *o, const char *name, int *flags, int count)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(o, name);
-    for (int i = 0; i < count; i++) flags[i] = cJSON_IsTrue(cJSON_GetArrayItem(array, i)) || cJSON_GetNumberValue(cJSON_GetArrayItem(array, i)) > 0;
+    for (int i = 0; i < count; i++)
+        flags[i] = cJSON_IsTrue(cJSON_GetArrayItem(array, i)) || cJSON_GetNumberValue(cJSON_GetArrayItem(array, i)) > 0;
     return cJSON_GetArraySize(array) == count;
 }
 
@@ -198,7 +199,8 @@ static void field_text(const cJSON *header, const char *object, const char *name
     else snprintf(text, size, "unknown");
 }
 
-static void list_differences(const cJSON *a, const cJSON *b, const char *object, const char *const *names, size_t count, char *out, size_t size)
+static void list_differences(const cJSON *a, const cJSON *b, const char *object, const char *const *names, size_t count, char *out,
+                             size_t size)
 {
     *out = '\0';
     for (size_t i = 0; i < count; i++) {

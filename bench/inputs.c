@@ -73,8 +73,8 @@ GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, con
     in->working_set = input_bytes(&shape) + shape.out_bytes + shape.workspace_bytes;
     const size_t needed = SETS * (size_t)problem->checks * input_bytes(&shape) + shape.out_bytes, available = memory_available();
     if (available && needed > available)
-        return fail(GP_NO_MEMORY, "%s, n = %zu: the harness needs %.3g GB of host memory for inputs and output, %.3g GB are free", name, c->n,
-                    (double)needed / 1e9, (double)available / 1e9);
+        return fail(GP_NO_MEMORY, "%s, n = %zu: the harness needs %.3g GB of host memory for inputs and output, %.3g GB are free", name,
+                    c->n, (double)needed / 1e9, (double)available / 1e9);
     TRY(memory_alloc_uninitialised(&out, shape.out_bytes, 1, "the output"));
     for (int s = 0; s < SETS; s++)
         for (int k = 0; k < problem->checks; k++) {

@@ -59,7 +59,8 @@ static const struct option long_options[] = {
     { "approach", 1, NULL, O_APPROACH }, { "precision", 1, NULL, O_PRECISION }, { "time", 1, NULL, O_TIME }, { "full", 0, NULL, O_FULL },
     { "quick", 0, NULL, O_QUICK }, { "ci", 1, NULL, O_CI }, { "max-time", 1, NULL, O_MAX_TIME }, { "max-run", 1, NULL, O_MAX_RUN },
     { "rounds", 1, NULL, O_ROUNDS }, { "seed", 1, NULL, O_SEED }, { "steps", 0, NULL, O_STEPS }, { "hot", 0, NULL, O_HOT },
-    { "resume", 1, NULL, O_RESUME }, { "no-report", 0, NULL, O_NO_REPORT }, { "no-roof", 0, NULL, O_NO_ROOF }, { "quiet", 0, NULL, O_QUIET },
+    { "resume", 1, NULL, O_RESUME }, { "no-report", 0, NULL, O_NO_REPORT }, { "no-roof", 0, NULL, O_NO_ROOF },
+    { "quiet", 0, NULL, O_QUIET },
     { "effect", 1, NULL, O_EFFECT }, { "cross-machine", 0, NULL, O_CROSS }, { "json", 0, NULL, O_JSON }, { "csv", 1, NULL, O_CSV },
     { "reference", 1, NULL, O_REFERENCE }, { "help", 0, NULL, O_HELP }, { NULL, 0, NULL, 0 } };
 
@@ -165,7 +166,8 @@ static GpStatus default_path(char *path, size_t size)
     char host[64] = "machine", when[32];
     const time_t t = time(NULL);
     struct tm utc;
-    if (mkdir("results", 0777) != 0 && errno != EEXIST) return fail(GP_IO, "results: %s; run from the repository's root, or give -o FILE", strerror(errno));
+    if (mkdir("results", 0777) != 0 && errno != EEXIST)
+        return fail(GP_IO, "results: %s; run from the repository's root, or give -o FILE", strerror(errno));
     (void)gethostname(host, sizeof host - 1);
     strftime(when, sizeof when, "%Y-%m-%dT%H%M%SZ", gmtime_r(&t, &utc));
     snprintf(path, size, "results/%s-%s.jsonl", when, host);
@@ -373,7 +375,9 @@ static int command_first(char **words)
     for (size_t i = 0; i < registry_size; i++) {
         const Registered *r = &registry[i];
         if (strcmp(r->file, words[0]) != 0 || !r->approach) continue;
-        const Case c = { .n = strtoull(words[3], NULL, 10), .variant = atoi(words[1]), .precision = strcmp(words[2], "f32") == 0 ? F32 : F64,
+        const Case c = { .n = strtoull(words[3], NULL, 10),
+                         .variant = atoi(words[1]),
+                         .precision = strcmp(words[2], "f32") == 0 ? F32 : F64,
                          .seed = strtoull(words[4], NULL, 10) };
         if (measure_first_call(r, devices, devices_size, &c, &seconds) != GP_OK) break;
         printf("%.9g\n", seconds);
@@ -400,7 +404,8 @@ int main(int argc, char **argv)
     }
     char **rest = argv + 1 + optind;
     const int words = argc - 1 - optind;
-    const struct { const char *verb; int words; } known[] = { { "list", 0 }, { "run", 0 }, { "compare", 2 }, { "report", 1 }, { "roof", 0 }, { "env", 0 } };
+    const struct { const char *verb; int words; } known[] = { { "list", 0 }, { "run", 0 },    { "compare", 2 },
+                                                              { "report", 1 }, { "roof", 0 }, { "env", 0 } };
     size_t which = 0;
     while (which < 6 && strcmp(verb, known[which].verb) != 0) which++;
     if (which == 6) {

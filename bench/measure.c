@@ -154,7 +154,8 @@ static GpStatus make_plan(const Session *s, Plan *plan)
     GpStatus status = GP_OK;
     TRY(each_group(s, count_group, plan));
     if (plan->groups == 0) {
-        status = fail(GP_BAD_ARGUMENT, "no problem matches -f %s; `bench list` names them", s->options.problem_filter ? s->options.problem_filter : "");
+        status = fail(GP_BAD_ARGUMENT, "no problem matches -f %s; `bench list` names them",
+                      s->options.problem_filter ? s->options.problem_filter : "");
         goto cleanup;
     }
     TRY(memory_alloc(&plan->group, plan->groups, sizeof *plan->group, "the plan"));
@@ -180,7 +181,8 @@ static GpStatus make_plan(const Session *s, Plan *plan)
             planned->dead = !wanted;
             alive += wanted != 0;
         }
-    if (alive == 0) status = fail(GP_BAD_ARGUMENT, "no approach matches --approach %s; `bench list` names them", s->options.approach_filter);
+    if (alive == 0)
+        status = fail(GP_BAD_ARGUMENT, "no approach matches --approach %s; `bench list` names them", s->options.approach_filter);
 cleanup:
     return status;
 }
@@ -258,8 +260,8 @@ static void check_roof(const Session *s, Cell *cell)
         snprintf(cell->reason, sizeof cell->reason, "impossible time: %.3g GB/s where this machine's memory moves %.3g GB/s", bytes / 1e9,
                  bytes_roof / 1e9);
     else
-        snprintf(cell->reason, sizeof cell->reason, "impossible time: %.3g GFLOP/s where this machine's matrix product reaches %.3g", flops / 1e9,
-                 flops_roof / 1e9);
+        snprintf(cell->reason, sizeof cell->reason, "impossible time: %.3g GFLOP/s where this machine's matrix product reaches %.3g",
+                 flops / 1e9, flops_roof / 1e9);
     for (int t = 0; t < TIMES; t++) {
         memory_free(cell->times[t].value);
         cell->times[t] = (Samples){ .value = NULL };
@@ -310,8 +312,8 @@ static void say(const Progress *p, const Cell *cell, int round)
         fprintf(stderr, "\r\033[K[%zu/%zu, %s] round %d  %s %s %s n=%zu  %.90s%s", p->done, p->total, eta, round + 1, name, cell->approach,
                 cell->precision, cell->n, rest, cell->state == CELL_FAILED ? "\n" : "");
     else
-        fprintf(stderr, "[%zu/%zu, %s] round %d  %s %s %s n=%zu  %s\n", p->done, p->total, eta, round + 1, name, cell->approach, cell->precision,
-                cell->n, rest);
+        fprintf(stderr, "[%zu/%zu, %s] round %d  %s %s %s n=%zu  %s\n", p->done, p->total, eta, round + 1, name, cell->approach,
+                cell->precision, cell->n, rest);
     fflush(stderr);
 }
 
@@ -353,7 +355,8 @@ static GpStatus settle_without_running(const Round *r, size_t g, size_t i, int *
     size_t from_n = 0;
     double from_s = 0;
     const char *why = cannot_run(s, &s->table[i]);
-    if (!why && s->table[i].approach->run[group->c.precision] == NULL && !s->table[i].approach->timed_run) why = "has no version in this precision";
+    if (!why && s->table[i].approach->run[group->c.precision] == NULL && !s->table[i].approach->timed_run)
+        why = "has no version in this precision";
     if (!why && group->problem->refuse) why = group->problem->refuse(&group->c);
     if (!why && r->round == 0) {
         const double predicted = predicted_s(r->plan, g, i, &from_n, &from_s);
@@ -361,8 +364,8 @@ static GpStatus settle_without_running(const Round *r, size_t g, size_t i, int *
             char would[32], took[32];
             text_time(predicted, would, sizeof would);
             text_time(from_s, took, sizeof took);
-            snprintf(text, sizeof text, "one run would take about %s (%s at n = %zu); --max-run raises the limit of %g s", would, took, from_n,
-                     s->options.run_s);
+            snprintf(text, sizeof text, "one run would take about %s (%s at n = %zu); --max-run raises the limit of %g s", would, took,
+                     from_n, s->options.run_s);
             why = text;
         }
     }

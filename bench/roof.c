@@ -123,7 +123,8 @@ static GpStatus matmul_rate(Precision p, double *rate)
     }
     for (int r = 0; r < 4; r++) {
         const double start = clock_s();
-        if (p == F32) cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, MATRIX, MATRIX, MATRIX, 1, x[0], MATRIX, x[1], MATRIX, 0, x[2], MATRIX);
+        if (p == F32)
+            cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, MATRIX, MATRIX, MATRIX, 1, x[0], MATRIX, x[1], MATRIX, 0, x[2], MATRIX);
         else cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, MATRIX, MATRIX, MATRIX, 1, x[0], MATRIX, x[1], MATRIX, 0, x[2], MATRIX);
         const double seconds = clock_s() - start;
         if (r > 0 && (best == 0 || seconds < best)) best = seconds;
@@ -149,7 +150,8 @@ GpStatus cpu_roof(int i, const char **name, double *rate)
     }
 }
 
-static GpStatus collect(const char *device, GpStatus (*roof)(int, const char **, double *), int quiet, volatile const int *cancelled, Roof *roofs, size_t *count)
+static GpStatus collect(const char *device, GpStatus (*roof)(int, const char **, double *), int quiet, volatile const int *cancelled,
+                        Roof *roofs, size_t *count)
 {
     GpStatus status = GP_OK;
     for (int i = 0; *count < MAX_ROOFS; i++) {
@@ -163,18 +165,21 @@ static GpStatus collect(const char *device, GpStatus (*roof)(int, const char **,
         *r = (Roof){ .rate = rate };
         snprintf(r->device, sizeof r->device, "%s", device);
         snprintf(r->name, sizeof r->name, "%s", name);
-        if (!quiet) fprintf(stderr, "roof  %-5s %-13s %10.1f %s\n", device, name, rate / 1e9, strncmp(name, "matmul", 6) ? "GB/s" : "GFLOP/s");
+        if (!quiet)
+            fprintf(stderr, "roof  %-5s %-13s %10.1f %s\n", device, name, rate / 1e9, strncmp(name, "matmul", 6) ? "GB/s" : "GFLOP/s");
     }
     return status;
 }
 
-GpStatus roofs_measure(const RegisteredDevice *table, size_t table_count, int quiet, volatile const int *cancelled, Roof *roofs, size_t *count)
+GpStatus roofs_measure(const RegisteredDevice *table, size_t table_count, int quiet, volatile const int *cancelled, Roof *roofs,
+                       size_t *count)
 {
     GpStatus status = GP_OK;
     *count = 0;
     TRY(collect("cpu", cpu_roof, quiet, cancelled, roofs, count));
     for (size_t i = 0; i < table_count; i++)
-        if (table[i].device && !table[i].device->unavailable()) TRY(collect(table[i].name, table[i].device->roof, quiet, cancelled, roofs, count));
+        if (table[i].device && !table[i].device->unavailable())
+            TRY(collect(table[i].name, table[i].device->roof, quiet, cancelled, roofs, count));
 cleanup:
     return status;
 }

@@ -29,7 +29,8 @@ static int run(const char *line)
 static void expect(const char *line, int code, const char *says)
 {
     const int got = run(line);
-    if (got != code || !strstr(output, says)) fail_msg("%s\n  exit %d, expected %d with \"%s\"; it said:\n%s", line, got, code, says, output);
+    if (got != code || !strstr(output, says))
+        fail_msg("%s\n  exit %d, expected %d with \"%s\"; it said:\n%s", line, got, code, says, output);
 }
 
 static void mistakes_get_one_clear_line_and_exit_2(void **state)
@@ -63,7 +64,8 @@ static void mistakes_get_one_clear_line_and_exit_2(void **state)
 static void a_size_beyond_memory_is_a_row_with_the_numbers(void **state)
 {
     (void)state;
-    expect("$B run -f vector_add --approach cpu/naive --precision f64 -n 2^40 --no-roof --no-report -o $T/big.jsonl", 0, "GB of host memory");
+    expect("$B run -f vector_add --approach cpu/naive --precision f64 -n 2^40 --no-roof --no-report -o $T/big.jsonl", 0,
+           "GB of host memory");
 }
 
 static void a_run_can_be_reported_compared_with_itself_and_exported(void **state)
@@ -78,15 +80,17 @@ static void a_run_can_be_reported_compared_with_itself_and_exported(void **state
 static void without_gnuplot_the_page_is_written_and_says_so(void **state)
 {
     (void)state;
-    expect("mkdir $T/bin; ln -s $(command -v sh) $T/bin/sh; $B run -f vector_add --approach cpu -n 1000,4000 --rounds 1 --no-roof --no-report -o $T/np.jsonl; "
-           "PATH=$T/bin $B report $T/np.jsonl; test -s $T/np.html", 0, "gnuplot");
+    expect("mkdir $T/bin; ln -s $(command -v sh) $T/bin/sh; $B run -f vector_add --approach cpu -n 1000,4000 --rounds 1 --no-roof "
+           "--no-report -o $T/np.jsonl; "
+           "PATH=$T/bin $B report $T/np.jsonl; test -s $T/np.html",
+           0, "gnuplot");
 }
 
 static void an_unwritable_results_folder_is_said_before_measuring(void **state)
 {
     (void)state;
-    if (geteuid() == 0) expect("cd /proc && $OLDPWD/$B run -f vector_add", 2, "results");
-    else expect("mkdir -m 500 $T/locked; cd $T/locked && $OLDPWD/$B run -f vector_add", 2, "results");
+    if (geteuid() == 0) expect("cd /proc && $B run -f vector_add", 2, "results");
+    else expect("mkdir -m 500 $T/locked; cd $T/locked && $B run -f vector_add", 2, "results");
 }
 
 static void interrupting_leaves_a_file_that_resume_completes(void **state)
@@ -97,17 +101,22 @@ static void interrupting_leaves_a_file_that_resume_completes(void **state)
     snprintf(line, sizeof line, "%s -o $T/int.jsonl & P=$!; sleep 0.7; kill -INT $P; wait $P", part);
     expect(line, 130, "--resume");
     expect("$B run --no-roof --no-report --resume $T/int.jsonl", 0, "results:");
-    snprintf(line, sizeof line, "%s -o $T/kill.jsonl & P=$!; sleep 0.7; kill -KILL $P; wait $P; $B run --no-roof --no-report --resume $T/kill.jsonl", part);
+    snprintf(line, sizeof line,
+             "%s -o $T/kill.jsonl & P=$!; sleep 0.7; kill -KILL $P; wait $P; $B run --no-roof --no-report --resume $T/kill.jsonl", part);
     expect(line, 0, "results:");
     /* the options of the file, not the default ones: 2 problems x 2 approaches x 2 precisions x 6 sizes, measured in both rounds */
     expect("$B report $T/kill.jsonl --csv $T/kill.csv >$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "48\n");
     expect("$B run --resume $T/int.jsonl -o $T/x.jsonl", 2, "leave -o out");
-    expect("$B run --resume $T/kill.jsonl -f vector_add --approach cpu -n 1003 --rounds 1 --no-roof --no-report; $B report $T/kill.jsonl --csv $T/kill.csv "
-           ">$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "52\n");
-    expect("$B run --resume $T/kill.jsonl --no-roof --no-report && grep -c part $T/kill.jsonl", 0, "1\n");   /* goes on with the last options: nothing to do */
+    expect("$B run --resume $T/kill.jsonl -f vector_add --approach cpu -n 1003 --rounds 1 --no-roof --no-report; $B report $T/kill.jsonl "
+           "--csv $T/kill.csv "
+           ">$T/log && grep -c ',kernel_s,' $T/kill.csv",
+           0, "52\n");
+    expect("$B run --resume $T/kill.jsonl --no-roof --no-report && grep -c part $T/kill.jsonl", 0,
+           "1\n"); /* goes on with the last options: nothing to do */
     expect("sed 's/\"commit\":\"/&x/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "commit is");
     expect("sed 's/\"cpu_count\":/&9/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "cpu_count is");
-    expect("sed '1s/\"visit_s\":/\"visits\":/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2, "options are not complete");
+    expect("sed '1s/\"visit_s\":/\"visits\":/' $T/int.jsonl >$T/other.jsonl; $B run --resume $T/other.jsonl", 2,
+           "options are not complete");
 }
 
 static void list_and_env_speak(void **state)

@@ -38,7 +38,12 @@ static inline GpStatus reference(const Case *c, const Buffers *b, double *r)
 }
 
 static inline double error_of(const Case *c, const Buffers *b, const double *r) { return relative_error(b->out, r, c->n, c->precision); }
-static inline double tolerance(const Case *c, const Buffers *b, const double *r) { (void)b; (void)r; return precision_epsilon(c->precision); }
+static inline double tolerance(const Case *c, const Buffers *b, const double *r)
+{
+    (void)b;
+    (void)r;
+    return precision_epsilon(c->precision);
+}
 static inline Work work(const Case *c) { return (Work){ (double)c->n, 3 * (double)c->n * (double)precision_bytes(c->precision) }; }
 static inline const size_t *sizes(int variant, int full) { static const size_t s[] = { N, 0 }; (void)variant; (void)full; return s; }
 
@@ -85,7 +90,11 @@ static inline GpStatus finish(Own *own)
     return GP_OK;
 }
 
-static inline GpStatus own_download(void *state, const Buffers *b) { memcpy(b->out, ((Own *)state)->out, ((Own *)state)->n * sizeof(double)); return GP_OK; }
+static inline GpStatus own_download(void *state, const Buffers *b)
+{
+    memcpy(b->out, ((Own *)state)->out, ((Own *)state)->n * sizeof(double));
+    return GP_OK;
+}
 static inline GpStatus own_join_and_download(void *state, const Buffers *b) { finish(state); return own_download(state, b); }
 static inline void own_release(void *state)
 {
@@ -101,7 +110,8 @@ static double device_factor; /* reported device seconds = host seconds times thi
 static inline GpStatus fake_stream_create(void **s) { *s = &device_factor; return GP_OK; }
 static inline void fake_stream_destroy(void *s) { (void)s; }
 static inline GpStatus fake_synchronize(void) { return GP_OK; }
-static inline GpStatus fake_time(void *stream, GpStatus (*run)(void *), void **states, size_t count, size_t batch, double *device_s, double *host_s)
+static inline GpStatus fake_time(void *stream, GpStatus (*run)(void *), void **states, size_t count, size_t batch, double *device_s,
+                                 double *host_s)
 {
     GpStatus status = GP_OK;
     (void)stream;
@@ -119,10 +129,23 @@ static inline GpStatus no_graph(void *stream, GpStatus (*run)(void *), void **st
     return GP_UNAVAILABLE;
 }
 static inline GpStatus fake_host_alloc(void **p, size_t bytes) { return memory_alloc(p, bytes, 1, "pinned"); }
-static const Device fake_device = { .name = "fake", .where = ON_CUDA, .stream_create = fake_stream_create, .stream_destroy = fake_stream_destroy,
-    .synchronize = fake_synchronize, .time_batch = fake_time, .graph_create = no_graph, .host_alloc = fake_host_alloc, .host_free = memory_free };
+static const Device fake_device = { .name = "fake",
+                                    .where = ON_CUDA,
+                                    .stream_create = fake_stream_create,
+                                    .stream_destroy = fake_stream_destroy,
+                                    .synchronize = fake_synchronize,
+                                    .time_batch = fake_time,
+                                    .graph_create = no_graph,
+                                    .host_alloc = fake_host_alloc,
+                                    .host_free = memory_free };
 
 #define IN_PLACE(f) ((Approach){ .role = NAIVE, .where = ON_HOST, .run = { [F64] = f } })
-#define WITH_STATE(at, f, get) \
-    ((Approach){ .role = NAIVE, .where = at, .allocate = own_allocate, .upload = own_upload, .run = { [F64] = f }, .download = get, .release = own_release })
+#define WITH_STATE(at, f, get)                                                                                                             \
+    ((Approach){ .role = NAIVE,                                                                                                            \
+                 .where = at,                                                                                                              \
+                 .allocate = own_allocate,                                                                                                 \
+                 .upload = own_upload,                                                                                                     \
+                 .run = { [F64] = f },                                                                                                     \
+                 .download = get,                                                                                                          \
+                 .release = own_release })
 #endif

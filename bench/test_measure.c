@@ -27,8 +27,13 @@ static GpStatus slow(void *state)
 
 static const Approach plain = { .role = NAIVE, .where = ON_HOST, .run = { [F64] = right } };
 static const Approach patient = { .role = OPTIMIZED, .where = ON_HOST, .run = { [F64] = slow } };
-static const Approach on_device = { .role = NAIVE, .where = ON_CUDA, .allocate = own_allocate, .upload = own_upload, .run = { [F64] = own_run },
-                                    .download = own_download, .release = own_release };
+static const Approach on_device = { .role = NAIVE,
+                                    .where = ON_CUDA,
+                                    .allocate = own_allocate,
+                                    .upload = own_upload,
+                                    .run = { [F64] = own_run },
+                                    .download = own_download,
+                                    .release = own_release };
 static const Registered table[] = {
     { "sum_of_two", "lessons/99_fake/cpu_1_naive.c", &sum_of_two, &plain, NULL },
     { "sum_of_two", "lessons/99_fake/cpu_2_patient.c", &sum_of_two, &patient, NULL },

@@ -66,7 +66,9 @@ static void a_reference_of_zeros_asks_for_zeros(void **state)
 static void sampled_positions_reach_every_block_and_the_corners(void **state)
 {
     (void)state;
-    const struct { size_t m, n, side; } cases[] = { { 1, 1, 8 }, { 2, 3, 8 }, { 8, 8, 8 }, { 1000, 777, 8 }, { 33, 1, 8 }, { 1 << 20, 1 << 20, 8 } };
+    const struct {
+        size_t m, n, side;
+    } cases[] = { { 1, 1, 8 }, { 2, 3, 8 }, { 8, 8, 8 }, { 1000, 777, 8 }, { 33, 1, 8 }, { 1 << 20, 1 << 20, 8 } };
     size_t row[64], column[64];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const size_t m = cases[c].m, n = cases[c].n, side = cases[c].side;

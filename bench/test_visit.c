@@ -29,15 +29,31 @@ static GpStatus right(void *state) { add(state, N); return GP_OK; }
 static GpStatus does_nothing(void *state) { (void)state; return GP_OK; }
 static GpStatus all_but_the_last_block(void *state) { add(state, N - BLOCK); return GP_OK; }
 static GpStatus first_call_only(void *state) { if (calls++ == 0) add(state, N); return GP_OK; }
-static GpStatus wrong_after_ten_calls(void *state) { if (calls++ < 10) add(state, N); else ((double *)((HostState *)state)->buffers->out)[7] = 0; return GP_OK; }
-static GpStatus one_nan(void *state) { add(state, N); ((double *)((HostState *)state)->buffers->out)[N / 2] = strtod("nan", NULL); return GP_OK; }
-static GpStatus one_element_off(void *state) { add(state, N); ((double *)((HostState *)state)->buffers->out)[N - 1] *= 1.001; return GP_OK; }
+static GpStatus wrong_after_ten_calls(void *state)
+{
+    if (calls++ < 10) add(state, N);
+    else ((double *)((HostState *)state)->buffers->out)[7] = 0;
+    return GP_OK;
+}
+static GpStatus one_nan(void *state)
+{
+    add(state, N);
+    ((double *)((HostState *)state)->buffers->out)[N / 2] = strtod("nan", NULL);
+    return GP_OK;
+}
+static GpStatus one_element_off(void *state)
+{
+    add(state, N);
+    ((double *)((HostState *)state)->buffers->out)[N - 1] *= 1.001;
+    return GP_OK;
+}
 static GpStatus fails(void *state) { (void)state; return (fail)(GP_DEVICE, "the card is on fire"); }
 static GpStatus slow(void *state) { usleep(80000); return right(state); }
 static GpStatus in_float32(void *state)
 {
     const HostState *s = state;
-    for (size_t i = 0; i < N; i++) ((double *)s->buffers->out)[i] = (double)((float)((double *)s->buffers->in[0])[i] + (float)((double *)s->buffers->in[1])[i]);
+    for (size_t i = 0; i < N; i++)
+        ((double *)s->buffers->out)[i] = (double)((float)((double *)s->buffers->in[0])[i] + (float)((double *)s->buffers->in[1])[i]);
     return GP_OK;
 }
 
@@ -151,7 +167,8 @@ static void a_stale_answer_of_the_same_buffers_is_refused(void **state)
 static void work_that_goes_on_after_run_is_refused(void **state)
 {
     (void)state;
-    const Approach unfinished = WITH_STATE(ON_HOST, own_start, own_download), hidden = WITH_STATE(ON_HOST, own_start_and_hide, own_join_and_download);
+    const Approach unfinished = WITH_STATE(ON_HOST, own_start, own_download),
+                   hidden = WITH_STATE(ON_HOST, own_start_and_hide, own_join_and_download);
     assert_refused("download does not wait", visit_with(&unfinished, NULL), "wrong answer");
     assert_refused("download waits", visit_with(&hidden, NULL), "before its work is finished");
 }
@@ -209,7 +226,7 @@ static void a_run_longer_than_the_limit_is_skipped_after_one(void **state)
 static size_t allocations;
 static GpStatus counting_allocate(const Case *c, void **state) { allocations++; return own_allocate(c, state); }
 
-/* The arrays alone are 2.3 times the cache of 1 MiB: cold takes two of them. With the workspace one run passes through 3 times the cache. */
+/* The arrays alone are 2.3 times the cache of 1 MiB: cold takes two of them. With the workspace one run passes through three. */
 static void a_workspace_counts_as_memory_passed_through(void **state)
 {
     (void)state;

@@ -52,7 +52,10 @@ static GpStatus runner_upload(Runner *r, const Buffers *b)
 
 static GpStatus runner_run(Runner *r) { return r->approach->run[r->host.c.precision](runner_state(r)); }
 
-static GpStatus runner_download(Runner *r, const Buffers *b) { return r->approach->download ? r->approach->download(runner_state(r), b) : GP_OK; }
+static GpStatus runner_download(Runner *r, const Buffers *b)
+{
+    return r->approach->download ? r->approach->download(runner_state(r), b) : GP_OK;
+}
 
 static void runner_destroy(Runner *r)
 {
@@ -90,7 +93,8 @@ cleanup:
     return status;
 }
 
-/* Runs all checks of a set; GP_BAD_DATA with the error if one is wrong. The cell keeps the largest error of check 0 (the data that is timed). */
+/* Runs all checks of a set; GP_BAD_DATA with the error if one is wrong. The cell keeps the largest error of check 0 (the data that is
+ * timed). */
 static GpStatus verify_set(Visit *v, int set, const char *when)
 {
     GpStatus status = GP_OK;
@@ -197,7 +201,8 @@ static GpStatus check_covered(double device_s, double host_s, size_t calls)
 {
     const double unseen = host_s - device_s;
     if (!(device_s > 0) || unseen > 0.5 * device_s + 2e-3 + 20e-6 * (double)calls)
-        return fail(GP_BAD_DATA, "the timer missed work: %.3g s on the stream, %.3g s until the device was idle; put all work on the case's stream",
+        return fail(GP_BAD_DATA,
+                    "the timer missed work: %.3g s on the stream, %.3g s until the device was idle; put all work on the case's stream",
                     device_s, host_s);
     return GP_OK;
 }
@@ -347,7 +352,7 @@ static size_t copies_for_cold(const Visit *v)
 }
 
 /* Every runner gets the timed inputs; runners 1.. of an approach that works in place get arrays of their own. Each runs once, since the
- * first run on fresh memory pays for its pages. Where that would take longer than a visit there are fewer, and the row isn't marked cold. */
+ * first run on fresh memory pays for its pages. Where that would take longer than a visit there are fewer: the row isn't marked cold. */
 static GpStatus spread_inputs(Visit *v)
 {
     GpStatus status = GP_OK;

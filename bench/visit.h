@@ -15,6 +15,6 @@ typedef struct {
     volatile const int *cancelled;
 } VisitOptions;
 
-/* Fills everything of the cell but its names; never leaves times in a cell that is not CELL_OK. *device_lost: the device no longer answers. */
+/* Fills everything of the cell but its names; never leaves times in a cell that is not CELL_OK. *device_lost: the device is gone. */
 void visit(Cell *cell, const Registered *entry, const Inputs *in, Pinned *pinned, const VisitOptions *o, int *device_lost);
 #endif

@@ -35,10 +35,10 @@ static inline const char *cuda_unavailable(void)
         const cudaError_t e = cudaGetDeviceCount(&count);
         (void)cudaDriverGetVersion(&driver);   // 0 without a driver
         (void)cudaGetLastError();
-        reason = e == cudaSuccess && count > 0                              ? NULL
+        reason = e == cudaSuccess && count > 0                               ? NULL
                  : driver == 0 || e == cudaErrorNoDevice || e == cudaSuccess ? "no CUDA device"
-                 : e == cudaErrorInsufficientDriver                         ? "the NVIDIA driver is older than the CUDA toolkit of this build; update it"
-                                                                            : cudaGetErrorString(e);
+                 : e == cudaErrorInsufficientDriver ? "the NVIDIA driver is older than the CUDA toolkit of this build; update it"
+                                                    : cudaGetErrorString(e);
         asked = 1;
     }
     return reason;

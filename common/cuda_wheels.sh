@@ -12,7 +12,8 @@ fi
 if command -v nvidia-smi >/dev/null; then
     supported=$(nvidia-smi | sed -n 's/.*CUDA Version: *\([0-9]*\).*/\1/p')
     if [ -n "$supported" ] && [ "$supported" -lt 13 ]; then
-        echo "cuda: this driver runs CUDA up to $supported, and the wheels hold CUDA 13; update the driver to 580 or later, or install the CUDA $supported toolkit" >&2
+        echo "cuda: this driver runs CUDA up to $supported, and the wheels hold CUDA 13;" \
+             "update the driver to 580 or later, or install the CUDA $supported toolkit" >&2
         exit 2
     fi
 else

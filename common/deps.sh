@@ -32,7 +32,8 @@ if ! command -v apt-get >/dev/null; then
 elif [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
     as_root=; [ "$(id -u)" = 0 ] || as_root=sudo
     echo "Installing them with apt-get (DEPS=skip turns this off) ..."
-    if $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null; then exit 0; fi
+    if $as_root apt-get update -qq &&
+        DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null; then exit 0; fi
     echo "apt-get failed; its messages are above."
 else
     echo "Run:  sudo apt-get install $packages"

@@ -2,6 +2,8 @@
 # Runs every test program it is given and ends with one line: N passed, N failed, N skipped.
 # A program that crashes, or ends without having run a test, counts as one failure.
 passed=0 failed=0 skipped=0
+# Allocations too large are tested: under a sanitizer too they must fail, not end the program.
+export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
 for t; do
     name=${t#*/} name=${name%.test}

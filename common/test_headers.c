@@ -18,8 +18,8 @@ static void compiles_alone(const char *compiler, const char *flags, const char *
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (strstr(found.gl_pathv[i], "test_")) continue;
-        snprintf(command, sizeof command, "echo '#include \"%s\"' | %s %s -Wall -Wextra -fsyntax-only -fopenmp -I. -I%s -", found.gl_pathv[i], compiler, flags,
-                 getenv("BUILD") ? getenv("BUILD") : "build");
+        snprintf(command, sizeof command, "echo '#include \"%s\"' | %s %s -Wall -Wextra -fsyntax-only -fopenmp -I. -I%s -",
+                 found.gl_pathv[i], compiler, flags, getenv("BUILD") ? getenv("BUILD") : "build");
         if (system(command) != 0) fail_msg("%s does not compile alone with %s", found.gl_pathv[i], compiler);
     }
     globfree(&found);

@@ -52,7 +52,8 @@ struct GpBackend {
      * triangle alone. Distances are never negative and never |a|^2 + |b|^2 - 2ab. */
     GpStatus (*covariance)(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld);
     /* C (n x m, leading dimension ldc) = k(X, Z), X n x d (leading dimension n), Z m x d (leading dimension ldz). */
-    GpStatus (*cross_covariance)(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc);
+    GpStatus (*cross_covariance)(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+                                 size_t ldc);
     /* K = L L', lower, in place. *failed_row: 0, or 1 + the row whose pivot was not positive (tested !(pivot > 0)); then the status is
      * still GP_OK and the lower triangle is destroyed. */
     GpStatus (*factor)(GpContext *c, size_t n, void *L, size_t ld, size_t *failed_row);

@@ -67,7 +67,8 @@ double   gp_model_jitter(const GpModel *m);
 GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx). variance may be NULL.
  * count = 0 is fine. A variance below zero by rounding becomes zero and is counted in *clamped (may be NULL); below zero by
- * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made, however large count is. */
+ * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made,
+ * however large count is. */
 GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *variance, size_t *clamped);
 void     gp_model_destroy(GpModel *m);
 

@@ -182,7 +182,8 @@ static GpStatus upload_points(GpModel *m, const GpData *data)
     GpStatus status = GP_OK;
     double *host = NULL;
     TRY(memory_alloc_uninitialised(&host, data->n, data->d * sizeof *host, "copy of x"));
-    /* Only distances matter, so the arithmetic gets the digits in which the points differ: in float32, years around 2,000 keep their days. */
+    /* Only distances matter, so the arithmetic gets the digits in which the points differ: in float32, years around 2,000 keep their days.
+     */
     for (size_t j = 0; j < data->d; j++) m->centre[j] = mean_of(data->n, data->x + j * data->ldx);
     pack(host, data->n, data->d, data->x, data->ldx, m->centre);
     TRY(m->context->backend->upload(m->context, m->x, host, data->n * data->d));

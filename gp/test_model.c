@@ -220,10 +220,10 @@ static void agrees_with_50_digit_arithmetic(void **state)
     gp_model_destroy(m);
 }
 
-/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: reference LAPACK stops at row 8 (from 0). In 60 digits the pivots of rows 6 to
- * 12 are 1e-10, 6e-12, 3e-13, 2e-14, 2e-15, 1e-16 and 1e-17 of the variance. Up to row 6 no rounding of float64 can make one negative; from
- * row 11 on the pivot is rounding alone, negative in one of two rows, so that with 14 more rows no order of sums (another BLAS, a GPU) is
- * still lucky. The nearest duplicate is always the row before. */
+/* 100 points over 4 pi, variance 3.19, length 1.47, no noise: reference LAPACK stops at row 8 (from 0). In 60 digits the pivots of rows 6
+ * to 12 are 1e-10, 6e-12, 3e-13, 2e-14, 2e-15, 1e-16 and 1e-17 of the variance. Up to row 6 no rounding of float64 can make one negative;
+ * from row 11 on the pivot is rounding alone, negative in one of two rows, so that with 14 more rows no order of sums (another BLAS, a GPU)
+ * is still lucky. The nearest duplicate is always the row before. */
 static void check_stops_where_rounding_begins(int exactly_known)
 {
     int row = -1, duplicate = -1;
