@@ -239,6 +239,7 @@ static GpStatus resume(const Options *o, const cJSON *here, Session *s, Run *pre
     if (!o->chosen) TRY(environment_options(previous->part ? previous->part : previous->header, &s->options));
     s->previous = previous;
     TRY(results_resume(&s->writer, o->resume));
+    s->retry_skipped = o->chosen;
     if (o->chosen) TRY(results_write_part(s->writer, here));
 cleanup:
     return status;

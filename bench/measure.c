@@ -326,6 +326,7 @@ static int visited_before(Round *r, Planned *planned)
 {
     const Cell *found = r->s->previous ? run_find(r->s->previous, &planned->name) : NULL;
     if (!found || found->round <= r->round) return 0;
+    if (found->state == CELL_SKIPPED && r->s->retry_skipped) return 0;
     r->progress->done++;
     if (found->state == CELL_OK) {
         planned->run_s = summarise(found->times[TIME_KERNEL].value, found->times[TIME_KERNEL].count).median;

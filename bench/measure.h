@@ -38,6 +38,7 @@ typedef struct {
     MeasureOptions options;
     ResultsWriter *writer;
     const Run *previous;                  /* visits that are already in the file (resume), or NULL */
+    int retry_skipped;                    /* 1: resumed with other options, which may allow what the file's did not */
     Roof *roofs;
     size_t roof_count;
     volatile const int *cancelled;        /* set by a signal handler: stop after the line being written */

@@ -107,6 +107,11 @@ static void interrupting_leaves_a_file_that_resume_completes(void **state)
     /* the options of the file, not the default ones: 2 problems x 2 approaches x 2 precisions x 6 sizes, measured in both rounds */
     expect("$B report $T/kill.jsonl --csv $T/kill.csv >$T/log && grep -c ',kernel_s,' $T/kill.csv", 0, "48\n");
     expect("$B run --resume $T/int.jsonl -o $T/x.jsonl", 2, "leave -o out");
+    /* what took too long for the file's options is tried again with others */
+    expect("$B run -f matmul --approach cpu/naive --precision f64 -n 300 --max-run 0.001 --rounds 1 --no-roof --no-report -o $T/long.jsonl", 0,
+           "one run took");
+    expect("$B run --resume $T/long.jsonl -f matmul --approach cpu/naive --precision f64 -n 300 --rounds 1 --no-roof --no-report; "
+           "$B report $T/long.jsonl --csv $T/long.csv >$T/log && grep -c ',kernel_s,' $T/long.csv", 0, "1\n");
     expect("$B run --resume $T/kill.jsonl -f vector_add --approach cpu -n 1003 --rounds 1 --no-roof --no-report; $B report $T/kill.jsonl "
            "--csv $T/kill.csv "
            ">$T/log && grep -c ',kernel_s,' $T/kill.csv",
