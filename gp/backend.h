@@ -4,7 +4,7 @@
  * context's precision; "array" below means memory of the backend. Indices into matrices are 64-bit. */
 #ifndef GP_BACKEND_H
 #define GP_BACKEND_H
-#include "gp/gp.h"
+#include "gp/expression.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -19,14 +19,7 @@ struct GpContext {
     void *own;                /* the backend's handles and workspace                            */
 };
 
-/* Plain parameters of the kernel, passed to device code by value. */
-enum { GP_MAX_DIMENSIONS = 64 };
-typedef struct {
-    size_t d;
-    double variance;
-    double inverse_length[GP_MAX_DIMENSIONS];   /* 1 / length[j] */
-} GpRbf;
-struct GpKernel { GpRbf rbf; };
+struct GpKernel { GpExpression expression; };
 
 typedef enum { GP_LOWER, GP_FULL } GpPart;
 
@@ -48,11 +41,12 @@ struct GpBackend {
     GpStatus (*download_native)(GpContext *c, void *host, const void *array, size_t bytes);  /* waits */
     GpStatus (*copy)(GpContext *c, void *to, const void *from, size_t count);           /* within the backend */
 
-    /* K (n x n, leading dimension ld) = k(X, X) + diagonal I. X is n x d with leading dimension n. GP_LOWER leaves the strict upper
+    /* K (n x n, leading dimension ld) = k(X, X) + diagonal I, white noise of k included. GP_UNAVAILABLE for an expression that the backend
+     * can't evaluate (the message says which it can). X is n x d with leading dimension n. GP_LOWER leaves the strict upper
      * triangle alone. Distances are never negative and never |a|^2 + |b|^2 - 2ab. */
-    GpStatus (*covariance)(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld);
+    GpStatus (*covariance)(GpContext *c, const GpExpression *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld);
     /* C (n x m, leading dimension ldc) = k(X, Z), X n x d (leading dimension n), Z m x d (leading dimension ldz). */
-    GpStatus (*cross_covariance)(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+    GpStatus (*cross_covariance)(GpContext *c, const GpExpression *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
                                  size_t ldc);
     /* K = L L', lower, in place. *failed_row: 0, or 1 + the row whose pivot was not positive (tested !(pivot > 0)); then the status is
      * still GP_OK and the lower triangle is destroyed. */
@@ -73,12 +67,13 @@ extern const GpRegisteredBackend gp_backends[];
 extern const size_t gp_backends_size;
 
 /* The algorithm on arrays that are already on the device; gp_fit and gp_predict are these plus the copies.
- * fit: overwrites K (n x n, ld) by the factor and alpha (n, which must hold y) by K \ y; *jitter gets what was added.
+ * fit: overwrites K (n x n, ld) by the factor and alpha (n, which must hold y) by K \ y; *jitter gets what was added, which is relative to
+ * mean_diagonal, the mean of K's diagonal.
  * predict: at m points z; work is n x m (leading dimension n); explained[j] = |L \ k(X, z_j)|^2, so that the variance is
  * k(z, z) - explained; explained may be NULL. */
-GpStatus gp_device_fit(GpContext *c, const GpRbf *k, size_t n, const void *x, const GpFitOptions *o, void *K, size_t ld, void *alpha,
-                       double *jitter);
-GpStatus gp_device_predict(GpContext *c, const GpRbf *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha,
+GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, double mean_diagonal, const GpFitOptions *o, void *K,
+                       size_t ld, void *alpha, double *jitter);
+GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha,
                            size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained);
 
 #ifdef __cplusplus

@@ -33,14 +33,14 @@ static GpStatus check_sizes(size_t n, size_t m, size_t ld)
     return fail(GP_BAD_ARGUMENT, "cpu/openmp: size %zu; BLAS takes at most %d, use fewer points", largest, INT_MAX);
 }
 
-static GpStatus covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+static GpStatus covariance(GpContext *c, const GpExpression *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
 {
     if (c->precision == GP_F64) covariance_f64(k, n, x, diagonal, part, K, ld);
     else covariance_f32(k, n, x, diagonal, part, K, ld);
     return GP_OK;
 }
 
-static GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+static GpStatus cross_covariance(GpContext *c, const GpExpression *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
                                  size_t ldc)
 {
     if (c->precision == GP_F64) cross_covariance_f64(k, n, x, m, z, ldz, C, ldc);

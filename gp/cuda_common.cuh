@@ -116,6 +116,13 @@ static void close_device(GpContext *c, int made)
     if (made) c->stream = NULL;
 }
 
+// Both backends have kernels for a constant times one rbf.
+static GpStatus rbf_only(const GpExpression *e, const char *backend, GpRbf *k)
+{
+    if (gp_expression_is_rbf(e, k)) return GP_OK;
+    return fail(GP_UNAVAILABLE, "%s evaluates a constant times one rbf over all columns only; use cpu/openmp for other kernels", backend);
+}
+
 // The kernel's parameters in the precision of the arithmetic, passed by value.
 template <typename Real> struct Rbf {
     int d;

@@ -89,10 +89,15 @@ cleanup:
     return status;
 }
 
-static GpStatus covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+static GpStatus covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
 {
-    return c->precision == GP_F64 ? covariance_t<double>(c, k, n, x, diagonal, part, K, ld)
-                                  : covariance_t<float>(c, k, n, x, diagonal, part, K, ld);
+    GpStatus status = GP_OK;
+    GpRbf k;
+    TRY(rbf_only(e, "cuda/naive", &k));
+    TRY(c->precision == GP_F64 ? covariance_t<double>(c, &k, n, x, diagonal, part, K, ld)
+                               : covariance_t<float>(c, &k, n, x, diagonal, part, K, ld));
+cleanup:
+    return status;
 }
 
 template <typename Real>
@@ -108,10 +113,15 @@ cleanup:
     return status;
 }
 
-static GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+static GpStatus cross_covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
                                  size_t ldc)
 {
-    return c->precision == GP_F64 ? cross_t<double>(c, k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, k, n, x, m, z, ldz, C, ldc);
+    GpStatus status = GP_OK;
+    GpRbf k;
+    TRY(rbf_only(e, "cuda/naive", &k));
+    TRY(c->precision == GP_F64 ? cross_t<double>(c, &k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, &k, n, x, m, z, ldz, C, ldc));
+cleanup:
+    return status;
 }
 
 // ---- Cholesky ----

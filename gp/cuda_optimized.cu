@@ -238,19 +238,31 @@ cleanup:
     return status;
 }
 
-GpStatus covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+GpStatus covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
 {
+    GpStatus status = GP_OK;
+    GpRbf k;
+    TRY(rbf_only(e, "cuda/optimized", &k));
     if (c->precision == GP_F64)
-        return part == GP_FULL ? covariance_launch<double, SYMMETRIC>(c, k, n, x, n, x, n, diagonal, K, ld)
-                               : covariance_launch<double, LOWER_TRIANGLE>(c, k, n, x, n, x, n, diagonal, K, ld);
-    return part == GP_FULL ? covariance_launch<float, SYMMETRIC>(c, k, n, x, n, x, n, diagonal, K, ld)
-                           : covariance_launch<float, LOWER_TRIANGLE>(c, k, n, x, n, x, n, diagonal, K, ld);
+        TRY((part == GP_FULL ? covariance_launch<double, SYMMETRIC>(c, &k, n, x, n, x, n, diagonal, K, ld)
+                             : covariance_launch<double, LOWER_TRIANGLE>(c, &k, n, x, n, x, n, diagonal, K, ld)));
+    else
+        TRY((part == GP_FULL ? covariance_launch<float, SYMMETRIC>(c, &k, n, x, n, x, n, diagonal, K, ld)
+                             : covariance_launch<float, LOWER_TRIANGLE>(c, &k, n, x, n, x, n, diagonal, K, ld)));
+cleanup:
+    return status;
 }
 
-GpStatus cross_covariance(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
+GpStatus cross_covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
+                          size_t ldc)
 {
-    return c->precision == GP_F64 ? covariance_launch<double, RECTANGLE>(c, k, n, x, m, z, ldz, 0, C, ldc)
-                                  : covariance_launch<float, RECTANGLE>(c, k, n, x, m, z, ldz, 0, C, ldc);
+    GpStatus status = GP_OK;
+    GpRbf k;
+    TRY(rbf_only(e, "cuda/optimized", &k));
+    TRY((c->precision == GP_F64 ? covariance_launch<double, RECTANGLE>(c, &k, n, x, m, z, ldz, 0, C, ldc)
+                                : covariance_launch<float, RECTANGLE>(c, &k, n, x, m, z, ldz, 0, C, ldc)));
+cleanup:
+    return status;
 }
 
 // ---- cuBLAS by precision ----

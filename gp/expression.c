@@ -174,7 +174,8 @@ static GpStatus parse_columns(Parser *p, uint64_t *columns)
         const long column = strtol(p->text + p->at, NULL, 10);
         if (column >= p->e->d)
             return fail(GP_BAD_ARGUMENT, "kernel, character %zu: column %ld; there are %d, numbered from 0", p->at + 1, column, p->e->d);
-        if (column <= last) return fail(GP_BAD_ARGUMENT, "kernel, character %zu: column %ld after %ld; let them rise", p->at + 1, column, last);
+        if (column <= last)
+            return fail(GP_BAD_ARGUMENT, "kernel, character %zu: column %ld after %ld; let them rise", p->at + 1, column, last);
         *columns |= (uint64_t)1 << column;
         last = column;
         p->at += length;
@@ -192,8 +193,8 @@ static GpStatus check_count(const Parser *p, const GpNode *node, size_t begins)
     if (f->lengths && (lengths == 1 || lengths == columns)) return GP_OK;
     (void)p;
     if (!f->lengths)
-        return fail(GP_BAD_ARGUMENT, "kernel, character %zu: %s takes %d number%s, not %d", begins + 1, f->name, f->own, f->own > 1 ? "s" : "",
-                    node->parameters);
+        return fail(GP_BAD_ARGUMENT, "kernel, character %zu: %s takes %d number%s, not %d", begins + 1, f->name, f->own,
+                    f->own > 1 ? "s" : "", node->parameters);
     return fail(GP_BAD_ARGUMENT, "kernel, character %zu: %s has %d length%s; give 1, or one for each of %d columns", begins + 1, f->name,
                 lengths, lengths == 1 ? "" : "s", columns);
 }
@@ -211,8 +212,10 @@ static GpStatus parse_function(Parser *p)
     int kind = GP_NODE_RBF;
     while (kind < FUNCTIONS && strcmp(name, functions[kind].name) != 0) kind++;
     if (kind == FUNCTIONS)
-        return fail(GP_BAD_ARGUMENT, "kernel, character %zu: unknown function '%s'; known are rbf, matern12, matern32, matern52, rq, periodic, "
-                    "linear, white", begins + 1, name);
+        return fail(GP_BAD_ARGUMENT,
+                    "kernel, character %zu: unknown function '%s'; known are rbf, matern12, matern32, matern52, rq, periodic, "
+                    "linear, white",
+                    begins + 1, name);
     node.kind = (GpNodeKind)kind;
     TRY(must_take(p, '(', "'('"));
     do TRY(parse_parameter(p)); while (take(p, ','));
@@ -235,7 +238,8 @@ static GpStatus parse_operand(Parser *p)
         TRY(parse_parameter(p));
         TRY(add_node(p, constant));
     } else if (take(p, '(')) {
-        if (++p->depth > GP_MAX_DEPTH) return fail(GP_BAD_ARGUMENT, "kernel, character %zu: more than %d nested parentheses", p->at, GP_MAX_DEPTH);
+        if (++p->depth > GP_MAX_DEPTH)
+            return fail(GP_BAD_ARGUMENT, "kernel, character %zu: more than %d nested parentheses", p->at, GP_MAX_DEPTH);
         TRY(parse_sum(p));
         TRY(must_take(p, ')', "an operator or ')'"));
         p->depth--;
@@ -360,7 +364,8 @@ static void put_number(Printer *p, double x)
     char shortest[40] = "", candidate[40];
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(candidate, sizeof candidate, "%.*g", precision, x);
-        if (strtod(candidate, NULL) == x && (!*shortest || strlen(candidate) < strlen(shortest))) memcpy(shortest, candidate, sizeof shortest);
+        if (strtod(candidate, NULL) == x && (!*shortest || strlen(candidate) < strlen(shortest)))
+            memcpy(shortest, candidate, sizeof shortest);
     }
     put(p, "%s", shortest);
 }

@@ -17,14 +17,14 @@
  * `0.5 in 1e-3..10` bounds it in training (the default is 1e-5 to 1e5), `0.5!` keeps it as it is. Training works on logarithms. */
 #ifndef GP_EXPRESSION_H
 #define GP_EXPRESSION_H
-#include "gp/backend.h"
+#include "gp/gp.h"
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { GP_MAX_NODES = 64, GP_MAX_PARAMETERS = 128, GP_MAX_DEPTH = 32, GP_MAX_POWER = 16, GP_NO_ROW = -1 };
+enum { GP_MAX_DIMENSIONS = 64, GP_MAX_NODES = 64, GP_MAX_PARAMETERS = 128, GP_MAX_DEPTH = 32, GP_MAX_POWER = 16, GP_NO_ROW = -1 };
 
 typedef enum {
     GP_NODE_CONSTANT, GP_NODE_RBF, GP_NODE_MATERN12, GP_NODE_MATERN32, GP_NODE_MATERN52, GP_NODE_RATIONAL_QUADRATIC, GP_NODE_PERIODIC,
@@ -39,13 +39,18 @@ typedef struct {
     uint64_t dimensions;              /* bit j: column j is active                                                   */
 } GpNode;
 
-typedef struct { double value, lower, upper; int fixed; } GpParameter;
-
 typedef struct {
     int d, nodes, parameters;
     GpNode node[GP_MAX_NODES];
     GpParameter parameter[GP_MAX_PARAMETERS];
 } GpExpression;
+
+/* variance exp(-1/2 sum_j ((a_j - b_j) inverse_length[j])^2): what backends have kernels of their own for, passed to device code by value. */
+typedef struct {
+    size_t d;
+    double variance;
+    double inverse_length[GP_MAX_DIMENSIONS];   /* 1 / length[j] */
+} GpRbf;
 
 /* GP_BAD_ARGUMENT: the character (from 1) and what was expected there. */
 GpStatus gp_expression_parse(GpExpression *e, const char *text, size_t d);

@@ -37,6 +37,18 @@ GpPrecision gp_context_precision(const GpContext *c);
 /* Squared exponential: k(a, b) = variance * exp(-1/2 sum_j ((a_j - b_j) / length[j])^2). GP_BAD_ARGUMENT unless every
  * number is finite and positive and d > 0. (GPML equation 5.1) */
 GpStatus gp_kernel_rbf(GpKernel **out, double variance, const double *length, size_t d);
+/* An expression of covariance functions over d columns, as text: "2*rbf(0.5,1.2) + 0.1*matern32(3)*periodic(1,0.7) + white(0.01)".
+ * expression.h has the grammar, the functions and their formulas. GP_BAD_ARGUMENT names the character and what was expected there. */
+GpStatus gp_kernel_parse(GpKernel **out, const char *text, size_t d);
+/* As snprintf: writes at most `size` bytes, returns the length of the whole text, which parses to the same bits. */
+size_t   gp_kernel_print(const GpKernel *k, char *text, size_t size);
+/* Parameters are positive. Training moves those that aren't fixed, within their bounds, in their logarithms. */
+typedef struct { double value, lower, upper; int fixed; } GpParameter;
+size_t   gp_kernel_parameters(const GpKernel *k);
+/* `name` ("rbf.length[2]", "constant") gets at most `size` bytes; it may be NULL. i < gp_kernel_parameters(k). */
+GpParameter gp_kernel_parameter(const GpKernel *k, size_t i, char *name, size_t size);
+/* GP_BAD_ARGUMENT unless 0 < lower <= value <= upper, all finite, and there is a parameter i. */
+GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p);
 GpStatus gp_kernel_copy(GpKernel **out, const GpKernel *k);
 void     gp_kernel_destroy(GpKernel *k);
 size_t   gp_kernel_dimensions(const GpKernel *k);

@@ -29,12 +29,51 @@ GpStatus gp_kernel_rbf(GpKernel **out, double variance, const double *length, si
     *out = NULL;
     TRY(check_rbf(variance, length, d));
     TRY(memory_alloc(&k, 1, sizeof *k, "kernel"));
-    k->rbf.d = d;
-    k->rbf.variance = variance;
-    for (size_t j = 0; j < d; j++) k->rbf.inverse_length[j] = 1 / length[j];
+    TRY(gp_expression_rbf(&k->expression, variance, length, d));
     *out = k;
+    k = NULL;
 cleanup:
+    memory_free(k);
     return status;
+}
+
+GpStatus gp_kernel_parse(GpKernel **out, const char *text, size_t d)
+{
+    GpStatus status = GP_OK;
+    GpKernel *k = NULL;
+    if (!out) return fail(GP_BAD_ARGUMENT, "gp_kernel_parse: out is NULL");
+    *out = NULL;
+    if (!text) return fail(GP_BAD_ARGUMENT, "gp_kernel_parse: text is NULL");
+    TRY(memory_alloc(&k, 1, sizeof *k, "kernel"));
+    TRY(gp_expression_parse(&k->expression, text, d));
+    *out = k;
+    k = NULL;
+cleanup:
+    memory_free(k);
+    return status;
+}
+
+size_t gp_kernel_print(const GpKernel *k, char *text, size_t size) { return gp_expression_print(&k->expression, text, size); }
+
+size_t gp_kernel_parameters(const GpKernel *k) { return (size_t)k->expression.parameters; }
+
+GpParameter gp_kernel_parameter(const GpKernel *k, size_t i, char *name, size_t size)
+{
+    if (i >= gp_kernel_parameters(k)) return (GpParameter){ .value = NAN };
+    if (name) gp_expression_name(&k->expression, (int)i, name, size);
+    return k->expression.parameter[i];
+}
+
+GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p)
+{
+    if (!k || i >= gp_kernel_parameters(k))
+        return fail(GP_BAD_ARGUMENT, "gp_kernel_set_parameter: there is no parameter %zu; there are %zu", i,
+                    k ? gp_kernel_parameters(k) : 0);
+    if (!(p.lower > 0 && p.lower <= p.value && p.value <= p.upper && isfinite(p.upper)))
+        return fail(GP_BAD_ARGUMENT, "gp_kernel_set_parameter: value %g, bounds %g to %g; they must be positive, finite and in this order",
+                    p.value, p.lower, p.upper);
+    k->expression.parameter[i] = p;
+    return GP_OK;
 }
 
 GpStatus gp_kernel_copy(GpKernel **out, const GpKernel *k)
@@ -49,4 +88,4 @@ GpStatus gp_kernel_copy(GpKernel **out, const GpKernel *k)
 
 void gp_kernel_destroy(GpKernel *k) { memory_free(k); }
 
-size_t gp_kernel_dimensions(const GpKernel *k) { return k->rbf.d; }
+size_t gp_kernel_dimensions(const GpKernel *k) { return (size_t)k->expression.d; }

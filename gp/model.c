@@ -6,15 +6,16 @@
 #include "gp/backend.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 struct GpModel {
     GpContext *context;
-    GpRbf rbf;
-    size_t n, ld;
-    double noise, jitter;
+    GpExpression kernel;
+    size_t n, d, ld;
+    double noise, jitter;              /* noise: with the kernel's own white noise             */
     double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
     double quadratic;                  /* y' K^-1 y, of the fitted y                           */
-    double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x                              */
+    double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
     void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
     size_t room;                       /* points that the arrays below hold                    */
     void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
@@ -35,6 +36,24 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 GpFitOptions gp_fit_defaults(GpPrecision precision)
 {
     return (GpFitOptions){ .noise_variance = 0, .max_jitter = precision == GP_F64 ? 1e-6 : 1e-4, .normalise_y = 0 };
+}
+
+/* ---- the prior ---- */
+
+/* k(x, x) of row i of x, column-major; `same`: with its white noise, as on the diagonal of K. */
+static double prior_variance(const GpExpression *k, const double *x, size_t ldx, size_t i, int same)
+{
+    double v;
+    gp_expression_column_f64(k, 1, x + i, ldx, x + i, ldx, same ? 0 : GP_NO_ROW, &v);
+    return v;
+}
+
+static double mean_diagonal_of(const GpExpression *k, const GpData *data)
+{
+    double sum = 0;
+    if (gp_expression_is_stationary(k)) return prior_variance(k, data->x, data->ldx, 0, 1);
+    for (size_t i = 0; i < data->n; i++) sum += prior_variance(k, data->x, data->ldx, i, 1) / (double)data->n;
+    return sum;
 }
 
 /* ---- memory plan ---- */
@@ -112,8 +131,9 @@ static GpStatus check_arguments(const GpContext *c, const GpKernel *k, const GpD
     if (data->n == 0) return fail(GP_BAD_ARGUMENT, "gp_fit: n is 0; give at least one point");
     if (data->d == 0 || data->d > GP_MAX_DIMENSIONS)
         return fail(GP_BAD_ARGUMENT, "gp_fit: d is %zu, it must be from 1 to %d; leave out dimensions", data->d, GP_MAX_DIMENSIONS);
-    if (data->d != k->rbf.d)
-        return fail(GP_BAD_ARGUMENT, "gp_fit: x has %zu dimensions and the kernel %zu; give one length for each", data->d, k->rbf.d);
+    if (data->d != gp_kernel_dimensions(k))
+        return fail(GP_BAD_ARGUMENT, "gp_fit: x has %zu dimensions and the kernel %zu; give one length for each", data->d,
+                    gp_kernel_dimensions(k));
     if (data->ldx < data->n) return fail(GP_BAD_ARGUMENT, "gp_fit: ldx is %zu, less than n = %zu; x is column-major", data->ldx, data->n);
     if (!(o->noise_variance >= 0 && isfinite(o->noise_variance)))
         return fail(GP_BAD_ARGUMENT, "gp_fit: noise_variance is %g; it must be finite and not negative", o->noise_variance);
@@ -122,17 +142,23 @@ static GpStatus check_arguments(const GpContext *c, const GpKernel *k, const GpD
     return GP_OK;
 }
 
-/* Parameters that float32 would turn into 0 or infinity would come back as NaN without a word. */
-static GpStatus check_range(const GpContext *c, const GpRbf *k, double noise)
+/* Parameters that float32 would turn into 0 or infinity, they or their inverse, would come back as NaN without a word. `variance`: what
+ * the kernel puts on the diagonal. */
+static GpStatus check_range(const GpContext *c, const GpExpression *k, double variance, double noise)
 {
     const double low = smallest_of(c), high = largest_of(c);
-    if (!(k->variance >= low && k->variance + noise <= high))
-        return fail(GP_BAD_ARGUMENT, "gp_fit: variance %g + noise %g is outside %s (%.3g to %.3g); rescale y", k->variance, noise,
-                    precision_name(c), low, high);
-    for (size_t j = 0; j < k->d; j++)
-        if (!(k->inverse_length[j] >= low && k->inverse_length[j] <= high))
-            return fail(GP_BAD_ARGUMENT, "gp_fit: 1 / length[%zu] = %g is outside %s (%.3g to %.3g); rescale x", j, k->inverse_length[j],
-                        precision_name(c), low, high);
+    for (int i = 0; i < k->parameters; i++) {
+        const double value = k->parameter[i].value;
+        char name[48];
+        gp_expression_name(k, i, name, sizeof name);
+        const int divides = strstr(name, "length") || strstr(name, "period") || strstr(name, "alpha");
+        if (!(value >= low && value <= high) || (divides && !(1 / value >= low && 1 / value <= high)))
+            return fail(GP_BAD_ARGUMENT, "gp_fit: %s = %g%s is outside %s (%.3g to %.3g); rescale %s", name, value,
+                        divides ? " or its inverse" : "", precision_name(c), low, high, divides ? "x" : "y");
+    }
+    if (!(variance + noise <= high))
+        return fail(GP_BAD_ARGUMENT, "gp_fit: variance %g + noise %g is outside %s (at most %.3g); rescale y", variance, noise,
+                    precision_name(c), high);
     return GP_OK;
 }
 
@@ -182,9 +208,10 @@ static GpStatus upload_points(GpModel *m, const GpData *data)
     GpStatus status = GP_OK;
     double *host = NULL;
     TRY(memory_alloc_uninitialised(&host, data->n, data->d * sizeof *host, "copy of x"));
-    /* Only distances matter, so the arithmetic gets the digits in which the points differ: in float32, years around 2,000 keep their days.
-     */
-    for (size_t j = 0; j < data->d; j++) m->centre[j] = mean_of(data->n, data->x + j * data->ldx);
+    /* Where only differences matter, the arithmetic gets the digits in which the points differ: in float32, years around 2,000 keep
+     * their days. */
+    for (size_t j = 0; j < data->d && gp_expression_is_stationary(&m->kernel); j++)
+        m->centre[j] = mean_of(data->n, data->x + j * data->ldx);
     pack(host, data->n, data->d, data->x, data->ldx, m->centre);
     TRY(m->context->backend->upload(m->context, m->x, host, data->n * data->d));
 cleanup:
@@ -227,18 +254,16 @@ cleanup:
 
 /* ---- the factor ---- */
 
-/* A pivot fails because its row is, to rounding, a combination of rows before it; usually of one that lies very near. */
-static GpStatus fail_at_row(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t row, double jitter)
+/* A pivot fails because its row is, to rounding, a combination of rows before it; usually of one that lies very near. `scale` of each
+ * column: 1 / length of an rbf, 1 for any other kernel. */
+static size_t nearest_before(size_t n, size_t d, const double *x, const double *scale, size_t row, double *distance)
 {
-    GpStatus status = GP_OK;
-    double *host = NULL, nearest = INFINITY;
+    double nearest = INFINITY;
     size_t neighbour = 0;
-    TRY(memory_alloc_uninitialised(&host, n, k->d * sizeof *host, "copy of x"));
-    TRY(c->backend->download(c, host, x, n * k->d));
     for (size_t i = 0; i < row; i++) {
         double sum = 0;
-        for (size_t t = 0; t < k->d; t++) {
-            const double difference = (host[i + t * n] - host[row + t * n]) * k->inverse_length[t];
+        for (size_t t = 0; t < d; t++) {
+            const double difference = (x[i + t * n] - x[row + t * n]) * scale[t];
             sum += difference * difference;
         }
         if (sum < nearest) {
@@ -246,25 +271,38 @@ static GpStatus fail_at_row(GpContext *c, const GpRbf *k, size_t n, const void *
             neighbour = i;
         }
     }
+    *distance = sqrt(nearest);
+    return neighbour;
+}
+
+static GpStatus fail_at_row(GpContext *c, const GpExpression *k, size_t n, const void *x, size_t row, double jitter)
+{
+    GpStatus status = GP_OK;
+    GpRbf scale = { .d = 0 };
+    double *host = NULL, distance = 0;
+    const size_t d = (size_t)k->d;
+    const int is_rbf = gp_expression_is_rbf(k, &scale);
+    for (size_t t = 0; t < d && !is_rbf; t++) scale.inverse_length[t] = 1;
+    TRY(memory_alloc_uninitialised(&host, n, d * sizeof *host, "copy of x"));
+    TRY(c->backend->download(c, host, x, n * d));
+    const size_t neighbour = nearest_before(n, d, host, scale.inverse_length, row, &distance);
     if (row == 0)
         status =
             fail(GP_NOT_POSITIVE_DEFINITE, "gp_fit: row 0 has a variance that is not positive with jitter %g; check the kernel", jitter);
     else
-        status = fail(
-            GP_NOT_POSITIVE_DEFINITE,
-            "gp_fit: K is not positive definite at row %zu (from 0) with jitter %g; its nearest duplicate is row %zu, %g length scales "
-            "away; remove one of them, add noise or raise max_jitter",
-            row, jitter, neighbour, sqrt(nearest));
+        status = fail(GP_NOT_POSITIVE_DEFINITE,
+                      "gp_fit: K is not positive definite at row %zu (from 0) with jitter %g; its nearest duplicate is row %zu, %g%s away; "
+                      "remove one of them, add noise or raise max_jitter",
+                      row, jitter, neighbour, distance, is_rbf ? " length scales" : "");
 cleanup:
     memory_free(host);
     return status;
 }
 
-GpStatus gp_device_fit(GpContext *c, const GpRbf *k, size_t n, const void *x, const GpFitOptions *o, void *K, size_t ld, void *alpha,
-                       double *jitter)
+GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, double mean_diagonal, const GpFitOptions *o, void *K,
+                       size_t ld, void *alpha, double *jitter)
 {
     const GpBackend *b = c->backend;
-    const double mean_diagonal = k->variance + o->noise_variance;
     double relative = 0;
     size_t failed_row = 0;
     GpStatus status = GP_OK;
@@ -286,7 +324,7 @@ static GpStatus allocate_model(GpModel *m)
 {
     const GpBackend *b = m->context->backend;
     GpStatus status = GP_OK;
-    TRY(b->alloc(m->context, &m->x, m->n * m->rbf.d, "training points"));
+    TRY(b->alloc(m->context, &m->x, m->n * m->d, "training points"));
     TRY(b->alloc(m->context, &m->alpha, m->n, "weights"));
     TRY(b->alloc(m->context, &m->factor, m->n * m->ld, "covariance matrix"));
 cleanup:
@@ -297,12 +335,13 @@ static GpStatus fit(GpModel *m, const GpData *data, const GpFitOptions *o)
 {
     GpStatus status = GP_OK;
     double *y = NULL;
+    const double mean_diagonal = mean_diagonal_of(&m->kernel, data) + o->noise_variance;
     TRY(memory_alloc_uninitialised(&y, data->n, sizeof *y, "copy of y"));
     TRY(allocate_model(m));
     if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
     TRY(upload_points(m, data));
     TRY(upload_targets(m, data, y));
-    TRY(gp_device_fit(m->context, &m->rbf, m->n, m->x, o, m->factor, m->ld, m->alpha, &m->jitter));
+    TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, mean_diagonal, o, m->factor, m->ld, m->alpha, &m->jitter));
     TRY(finish_weights(m, y));
 cleanup:
     memory_free(y);
@@ -317,18 +356,20 @@ GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *da
     *out = NULL;
     const GpFitOptions o = options ? *options : gp_fit_defaults(c ? c->precision : GP_F64);
     TRY(check_arguments(c, k, data, &o));
-    TRY(check_range(c, &k->rbf, o.noise_variance));
     TRY(check_memory(c, data->n, data->d));
     TRY(check_points("gp_fit", data->n, data->d, data->x, data->ldx));
+    TRY(check_range(c, &k->expression, prior_variance(&k->expression, data->x, data->ldx, 0, 1), o.noise_variance));
     for (size_t i = 0; i < data->n; i++)
         if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
 
     TRY(memory_alloc(&m, 1, sizeof *m, "model"));
     m->context = c;
-    m->rbf = k->rbf;
+    m->kernel = k->expression;
     m->n = data->n;
+    m->d = data->d;
     m->ld = leading_dimension(data->n);
-    m->noise = o.noise_variance;
+    m->noise =
+        o.noise_variance + prior_variance(&m->kernel, data->x, data->ldx, 0, 1) - prior_variance(&m->kernel, data->x, data->ldx, 0, 0);
     m->y_scale = 1;
     TRY(fit(m, data, &o));
     *out = m;
@@ -352,8 +393,8 @@ cleanup:
 
 /* ---- prediction ---- */
 
-GpStatus gp_device_predict(GpContext *c, const GpRbf *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha, size_t m,
-                           const void *z, size_t ldz, void *work, void *mean, void *explained)
+GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha,
+                           size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained)
 {
     const GpBackend *b = c->backend;
     GpStatus status = GP_OK;
@@ -384,7 +425,7 @@ static GpStatus make_room(GpModel *m, size_t points)
     GpStatus status = GP_OK;
     if (points <= m->room) return GP_OK;
     release_room(m);
-    TRY(b->alloc(m->context, &m->z, points * m->rbf.d, "prediction points"));
+    TRY(b->alloc(m->context, &m->z, points * m->d, "prediction points"));
     TRY(b->alloc(m->context, &m->work, points * m->n, "covariance with the prediction points"));
     TRY(b->alloc(m->context, &m->mean, points, "means"));
     TRY(b->alloc(m->context, &m->explained, points, "explained variances"));
@@ -397,19 +438,21 @@ cleanup:
 /* How far |L \ k|^2 can rise above k(z, z) by rounding: the factor is that of K + E, |E| <= n (d + 8) eps k(z, z) (entries to
  * (d + 8) eps; Higham, Accuracy and Stability of Numerical Algorithms, 2002, theorem 10.3, without its pessimistic second n), and
  * E enters as w' E w with w = K^-1 k, |w|^2 <= k(z, z) / (noise + jitter). Never more than k(z, z) itself: that is no variance. */
-static double rounding_bound(const GpModel *m)
+static double rounding_bound(const GpModel *m, double v)
 {
-    const double v = m->rbf.variance, least = m->noise + m->jitter;
-    const double relative = epsilon_of(m->context) * (double)m->n * (double)(m->rbf.d + 8);
+    const double least = m->noise + m->jitter;
+    const double relative = epsilon_of(m->context) * (double)m->n * (double)(m->d + 8);
     return v * (least > 0 ? fmin(1, relative * (1 + v / least)) : 1);
 }
 
-/* explained[] becomes the variance, in place, in the units of the caller's y. */
-static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, double *variance, size_t *clamped)
+/* explained[] becomes the variance, in place, in the units of the caller's y; z: the points, centred, count x d. */
+static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, const double *z, double *variance, size_t *clamped)
 {
-    const double bound = rounding_bound(m);
+    const int constant = gp_expression_is_stationary(&m->kernel);
+    double prior = 0;
     for (size_t i = 0; i < count; i++) {
-        const double latent = m->rbf.variance - variance[i];
+        if (i == 0 || !constant) prior = prior_variance(&m->kernel, z, count, i, 0);
+        const double latent = prior - variance[i], bound = rounding_bound(m, prior);
         if (!(latent >= -bound))
             return fail(GP_NOT_POSITIVE_DEFINITE,
                         "gp_predict: the variance at point %zu is %g, and rounding explains no more than %g; add noise", first + i, latent,
@@ -426,15 +469,15 @@ static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const doub
 {
     GpContext *c = m->context;
     GpStatus status = GP_OK;
-    pack(host, count, m->rbf.d, x + first, ldx, m->centre);
-    TRY(c->backend->upload(c, m->z, host, count * m->rbf.d));
-    TRY(gp_device_predict(c, &m->rbf, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
+    pack(host, count, m->d, x + first, ldx, m->centre);
+    TRY(c->backend->upload(c, m->z, host, count * m->d));
+    TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
                           variance ? m->explained : NULL));
     TRY(c->backend->download(c, mean + first, m->mean, count));
     for (size_t i = first; i < first + count; i++) mean[i] = m->y_mean + m->y_scale * mean[i];
     if (!variance) return GP_OK;
     TRY(c->backend->download(c, variance + first, m->explained, count));
-    TRY(finish_variances(m, first, count, variance + first, clamped));
+    TRY(finish_variances(m, first, count, host, variance + first, clamped));
 cleanup:
     return status;
 }
@@ -449,10 +492,10 @@ GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, doubl
     if (count == 0) return GP_OK;
     if (!x || !mean) return fail(GP_BAD_ARGUMENT, "gp_predict: %s is NULL", x ? "mean" : "x");
     if (ldx < count) return fail(GP_BAD_ARGUMENT, "gp_predict: ldx is %zu, less than count = %zu; x is column-major", ldx, count);
-    TRY(check_points("gp_predict", count, m->rbf.d, x, ldx));
+    TRY(check_points("gp_predict", count, m->d, x, ldx));
 
     const size_t chunk = smaller(count, chunk_points(m->context, m->n));
-    TRY(memory_alloc_uninitialised(&host, chunk, m->rbf.d * sizeof *host, "copy of the prediction points"));
+    TRY(memory_alloc_uninitialised(&host, chunk, m->d * sizeof *host, "copy of the prediction points"));
     TRY(make_room(m, chunk));
     for (size_t first = 0; first < count; first += chunk)
         TRY(predict_chunk(m, first, smaller(chunk, count - first), x, ldx, host, mean, variance, &below_zero));

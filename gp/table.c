@@ -47,7 +47,8 @@ static GpStatus check_name(const Reader *r, const char *name, size_t length)
         return fail(GP_BAD_DATA, "%s, line %zu: column %zu has no name; write one into the header", r->path, r->line, r->field + 1);
     (void)strtod(name, &end);
     if (*end == '\0')
-        return fail(GP_BAD_DATA, "%s, line %zu: '%.40s' is a number where a column's name belongs; add a header line", r->path, r->line, name);
+        return fail(GP_BAD_DATA, "%s, line %zu: '%.40s' is a number where a column's name belongs; add a header line", r->path, r->line,
+                    name);
     return GP_OK;
 }
 
@@ -92,7 +93,8 @@ static GpStatus parse_number(const Reader *r, const char *text, size_t length, d
     const char *name = r->table->name[r->field];
     char *end = NULL;
     if (length == 0)
-        return fail(GP_BAD_DATA, "%s, line %zu, column '%.40s': a value is missing; fill it in or leave the row out", r->path, r->line, name);
+        return fail(GP_BAD_DATA, "%s, line %zu, column '%.40s': a value is missing; fill it in or leave the row out", r->path, r->line,
+                    name);
     *value = strtod(text, &end);
     if (*end != '\0' || strlen(text) != length)
         return fail(GP_BAD_DATA, "%s, line %zu, column '%.40s': '%.40s' is not a number", r->path, r->line, name, text);
@@ -208,7 +210,8 @@ GpStatus gp_table_column(const GpTable *t, const char *name, size_t *column)
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", j ? ", " : "", t->name[j]);
     }
-    return fail(GP_BAD_ARGUMENT, "there is no column '%.40s'; there are: %s%s", name, names, strlen(names) + 1 == sizeof names ? " ..." : "");
+    return fail(GP_BAD_ARGUMENT, "there is no column '%.40s'; there are: %s%s", name, names,
+                strlen(names) + 1 == sizeof names ? " ..." : "");
 }
 
 void gp_table_free(GpTable *t)

@@ -683,11 +683,15 @@ static void values_beyond_the_precision_are_refused(void **state)
         GpStatus status;
         const char *says;
     } cases[] = {
-        { GP_F32, 1e39, 1, 0, 1, GP_BAD_ARGUMENT, "variance 1e+39" },      { GP_F32, 1e-39, 1, 0, 1, GP_BAD_ARGUMENT, "variance 1e-39" },
-        { GP_F32, 1, 1, 1e39, 1, GP_BAD_ARGUMENT, "noise 1e+39" },         { GP_F32, 1, 1e39, 0, 1, GP_BAD_ARGUMENT, "length[0] = 1e-39" },
-        { GP_F32, 1, 1e-39, 0, 1, GP_BAD_ARGUMENT, "length[0] = 1e+39" },  { GP_F32, 1, 1, 0, 1e39, GP_BAD_DATA, "y[0] = 1e+39" },
-        { GP_F64, 1e308, 1, 1e308, 1, GP_BAD_ARGUMENT, "noise 1e+308" },   { GP_F64, 1e-309, 1, 0, 1, GP_BAD_ARGUMENT, "variance 1e-309" },
-        { GP_F64, 1, 1e308, 0, 1, GP_BAD_ARGUMENT, "length[0] = 1e-308" },
+        { GP_F32, 1e39, 1, 0, 1, GP_BAD_ARGUMENT, "constant = 1e+39" },
+        { GP_F32, 1e-39, 1, 0, 1, GP_BAD_ARGUMENT, "constant = 1e-39" },
+        { GP_F32, 1, 1, 1e39, 1, GP_BAD_ARGUMENT, "noise 1e+39" },
+        { GP_F32, 1, 1e39, 0, 1, GP_BAD_ARGUMENT, "rbf.length = 1e+39" },
+        { GP_F32, 1, 1e-39, 0, 1, GP_BAD_ARGUMENT, "rbf.length = 1e-39" },
+        { GP_F32, 1, 1, 0, 1e39, GP_BAD_DATA, "y[0] = 1e+39" },
+        { GP_F64, 1e308, 1, 1e308, 1, GP_BAD_ARGUMENT, "noise 1e+308" },
+        { GP_F64, 1e-309, 1, 0, 1, GP_BAD_ARGUMENT, "constant = 1e-309" },
+        { GP_F64, 1, 1e308, 0, 1, GP_BAD_ARGUMENT, "rbf.length = 1e+308" },
     };
     GpContext *c = context_or_skip(state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -756,12 +760,14 @@ static void a_matrix_beyond_32_bit_indices_is_addressed(void **state)
     GpContext *c = context_or_skip(state);
     const int wide = gp_context_precision(c) == GP_F64;
     const size_t size = wide ? sizeof(double) : sizeof(float), lds[] = { N, INT_MAX }, bytes = (2 * lds[1] + N) * size;
-    const GpRbf k = { .d = 1, .variance = 1, .inverse_length = { 1 } };
+    const double length = 1;
+    GpExpression k;
     double x[N] = { 0, 1, 2.5 }, packed[N] = { 0 }, factor[2][N * N] = { { 0 } }, solved[2][N];
     size_t failed_row = 7;
     if (strncmp(((Target *)*state)->backend, "cpu/", 4) != 0) skip(); /* device memory has no untouched pages */
     char *K = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (K == MAP_FAILED) skip();
+    check_ok(gp_expression_rbf(&k, 1, &length, 1));
     for (size_t t = 0; t < 2; t++) {
         double b[N] = { 1, 2, 3 };
         check_ok(c->backend->upload(c, packed, x, N));

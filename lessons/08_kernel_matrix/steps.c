@@ -7,7 +7,7 @@
 
 typedef struct {
     GpContext *context;
-    GpRbf kernel;
+    GpExpression kernel;
     GpPart part;
     size_t n;
     void *x, *k;   /* n x d and n x n */
@@ -15,11 +15,11 @@ typedef struct {
 
 const char *kernel_matrix_probe(const Registered *entry) { return gp_backend_unavailable(entry->approach->backend); }
 
-static GpRbf unit_kernel(void)
+static GpStatus unit_kernel(GpExpression *k)
 {
-    GpRbf k = { .d = KERNEL_MATRIX_D, .variance = 1 };
-    for (size_t j = 0; j < k.d; j++) k.inverse_length[j] = 1 / KERNEL_MATRIX_LENGTH;
-    return k;
+    double length[KERNEL_MATRIX_D];
+    for (size_t j = 0; j < KERNEL_MATRIX_D; j++) length[j] = KERNEL_MATRIX_LENGTH;
+    return gp_expression_rbf(k, 1, length, KERNEL_MATRIX_D);
 }
 
 GpStatus kernel_matrix_allocate(const Case *c, void **state)
@@ -28,7 +28,7 @@ GpStatus kernel_matrix_allocate(const Case *c, void **state)
     State *s = NULL;
     TRY(memory_alloc(&s, 1, sizeof *s, "kernel matrix: state"));
     *state = s;
-    s->kernel = unit_kernel();
+    TRY(unit_kernel(&s->kernel));
     s->part = c->variant == KERNEL_MATRIX_LOWER ? GP_LOWER : GP_FULL;
     s->n = c->n;
     TRY(gp_context_create_on_stream(&s->context, c->entry->approach->backend, c->precision == F32 ? GP_F32 : GP_F64, 0, c->stream));

@@ -9,7 +9,8 @@
 typedef struct {
     GpContext *context;
     Precision precision;
-    GpRbf kernel;
+    GpPredictModel model;
+    GpExpression kernel;
     GpFitOptions options;
     size_t n, m;
     void *x, *y, *z;                        /* n x d, n, m x d                     */
@@ -19,21 +20,23 @@ typedef struct {
 
 const char *gp_predict_probe(const Registered *entry) { return gp_backend_unavailable(entry->approach->backend); }
 
-static void set_model(State *s, GpPredictModel model)
+static GpStatus set_model(State *s, GpPredictModel model)
 {
-    s->kernel = (GpRbf){ .d = model.d, .variance = model.variance };
-    for (size_t j = 0; j < model.d; j++) s->kernel.inverse_length[j] = 1 / model.length;
+    double length[GP_MAX_DIMENSIONS];
+    for (size_t j = 0; j < model.d; j++) length[j] = model.length;
+    s->model = model;
     s->options = gp_fit_defaults(s->precision == F32 ? GP_F32 : GP_F64);
     s->options.noise_variance = model.noise;
     s->options.max_jitter = 0;              /* a jitter would answer another question */
+    return gp_expression_rbf(&s->kernel, model.variance, length, model.d);
 }
 
 static GpStatus allocate_arrays(State *s)
 {
     GpStatus status = GP_OK;
     const struct { void **array; size_t count; const char *what; } arrays[] = {
-        { &s->x, s->n * s->kernel.d, "gp predict: points" }, { &s->y, s->n, "gp predict: values" },
-        { &s->z, s->m * s->kernel.d, "gp predict: new points" }, { &s->k, s->n * s->n, "gp predict: kernel matrix" },
+        { &s->x, s->n * s->model.d, "gp predict: points" }, { &s->y, s->n, "gp predict: values" },
+        { &s->z, s->m * s->model.d, "gp predict: new points" }, { &s->k, s->n * s->n, "gp predict: kernel matrix" },
         { &s->alpha, s->n, "gp predict: alpha" }, { &s->work, s->n * s->m, "gp predict: covariances of the new points" },
         { &s->mean, s->m, "gp predict: means" }, { &s->explained, s->m, "gp predict: explained variances" },
     };
@@ -52,7 +55,7 @@ GpStatus gp_predict_allocate(const Case *c, void **state)
     s->precision = c->precision;
     s->n = c->n;
     s->m = GP_PREDICT_M;
-    set_model(s, gp_predict_model(c->variant));
+    TRY(set_model(s, gp_predict_model(c->variant)));
     TRY(gp_context_create_on_stream(&s->context, c->entry->approach->backend, c->precision == F32 ? GP_F32 : GP_F64, 0, c->stream));
     TRY(allocate_arrays(s));
 cleanup:
@@ -77,7 +80,7 @@ GpStatus gp_predict_run(void *state)
     State *s = state;
     double jitter = 0;
     TRY(s->context->backend->copy(s->context, s->alpha, s->y, s->n));
-    TRY(gp_device_fit(s->context, &s->kernel, s->n, s->x, &s->options, s->k, s->n, s->alpha, &jitter));
+    TRY(gp_device_fit(s->context, &s->kernel, s->n, s->x, s->model.variance + s->model.noise, &s->options, s->k, s->n, s->alpha, &jitter));
     TRY(gp_device_predict(s->context, &s->kernel, s->n, s->x, s->k, s->n, s->alpha, s->m, s->z, s->m, s->work, s->mean, s->explained));
 cleanup:
     return status;
@@ -87,8 +90,8 @@ cleanup:
 static void explained_to_variance(const State *s, void *explained)
 {
     for (size_t j = 0; j < s->m; j++) {
-        if (s->precision == F32) ((float *)explained)[j] = (float)s->kernel.variance - ((float *)explained)[j];
-        else ((double *)explained)[j] = s->kernel.variance - ((double *)explained)[j];
+        if (s->precision == F32) ((float *)explained)[j] = (float)s->model.variance - ((float *)explained)[j];
+        else ((double *)explained)[j] = s->model.variance - ((double *)explained)[j];
     }
 }
 

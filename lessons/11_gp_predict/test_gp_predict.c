@@ -73,12 +73,14 @@ static GpStatus predict_wrongly(const Trial *t, const Mistake *wrong)
     const GpPredictModel m = gp_predict_model(t->c.variant);
     const size_t all = t->c.n, n = all - wrong->missing, bytes = precision_bytes(t->c.precision);
     GpFitOptions options = { .noise_variance = m.noise * wrong->noise };
-    GpRbf kernel = { .d = m.d, .variance = m.variance };
+    GpExpression kernel;
+    double length[GP_MAX_DIMENSIONS];
     GpContext *c = NULL;
     const GpBackend *backend;
     void *x = NULL, *z = NULL, *K = NULL, *alpha = NULL, *work = NULL, *mean = NULL, *explained = NULL, *zeros = NULL;
     double jitter;
-    for (size_t j = 0; j < m.d; j++) kernel.inverse_length[j] = 1 / (m.length * wrong->length);
+    for (size_t j = 0; j < m.d; j++) length[j] = m.length * wrong->length;
+    must_work(gp_expression_rbf(&kernel, m.variance, length, m.d));
     must_work(gp_context_create(&c, "cpu/openmp", t->c.precision == F32 ? GP_F32 : GP_F64, 0));
     backend = c->backend;
     must_work(memory_alloc(&zeros, n, bytes, "zeros"));
@@ -93,7 +95,7 @@ static GpStatus predict_wrongly(const Trial *t, const Mistake *wrong)
         must_work(backend->upload_native(c, (char *)x + j * n * bytes, (char *)t->b.in[0] + j * all * bytes, n * bytes));
     must_work(backend->upload_native(c, alpha, t->b.in[1], n * bytes));
     must_work(backend->upload_native(c, z, t->b.in[2], t->b.in_bytes[2]));
-    status = gp_device_fit(c, &kernel, n, x, &options, K, n, alpha, &jitter);
+    status = gp_device_fit(c, &kernel, n, x, m.variance + options.noise_variance, &options, K, n, alpha, &jitter);
     if (status == GP_OK) {
         must_work(backend->upload_native(c, (char *)alpha + n / 2 * bytes, zeros, wrong->dropped * bytes));
         if (wrong->tf32) round_to_tf32(c, alpha, n);
