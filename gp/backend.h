@@ -51,6 +51,12 @@ struct GpBackend {
     /* K = L L', lower, in place. *failed_row: 0, or 1 + the row whose pivot was not positive (tested !(pivot > 0)); then the status is
      * still GP_OK and the lower triangle is destroyed. */
     GpStatus (*factor)(GpContext *c, size_t n, void *L, size_t ld, size_t *failed_row);
+    /* The lower triangle of L becomes that of K^-1. NULL, as `gradient`: the backend can't train yet. */
+    GpStatus (*inverse)(GpContext *c, size_t n, void *L, size_t ld);
+    /* gradient[p] = 1/2 sum_ij (alpha_i alpha_j - K^-1_ij) dk(x_i, x_j) / dlog parameter[p] for all parameters in one pass over the pairs,
+     * and *diagonal = 1/2 sum_i (alpha_i^2 - K^-1_ii). Sums are in double and the same in every run; waits. (GPML 5.9) */
+    GpStatus (*gradient)(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *inverse, size_t ld, const void *alpha,
+                         double *gradient, double *diagonal);
     /* B = L \ B (transpose 0) or L' \ B (transpose 1); B is n x m with leading dimension ldb. */
     GpStatus (*solve)(GpContext *c, size_t n, const void *L, size_t ld, int transpose, size_t m, void *B, size_t ldb);
     /* out[j] = sum_i C[i, j] * a[i], j < m: C' a. */

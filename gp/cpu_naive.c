@@ -37,6 +37,23 @@ static GpStatus factor(GpContext *c, size_t n, void *L, size_t ld, size_t *faile
     return GP_OK;
 }
 
+static GpStatus inverse(GpContext *c, size_t n, void *L, size_t ld)
+{
+    if (c->precision == GP_F64) inverse_f64(n, L, ld);
+    else inverse_f32(n, L, ld);
+    return GP_OK;
+}
+
+static GpStatus gradient(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *K_inverse, size_t ld, const void *alpha,
+                         double *out, double *diagonal)
+{
+    *diagonal = 0;
+    for (int p = 0; p < k->parameters; p++) out[p] = 0;
+    if (c->precision == GP_F64) gradient_f64(k, n, x, K_inverse, ld, alpha, out, diagonal);
+    else gradient_f32(k, n, x, K_inverse, ld, alpha, out, diagonal);
+    return GP_OK;
+}
+
 static GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int transpose, size_t m, void *B, size_t ldb)
 {
     if (c->precision == GP_F64) solve_f64(n, L, ld, transpose, m, B, ldb);
@@ -75,7 +92,7 @@ const GpBackend gp_backend_cpu_naive = {
     .copy = cpu_copy,
     .covariance = covariance,
     .cross_covariance = cross_covariance,
-    .factor = factor,
+    .factor = factor, .inverse = inverse, .gradient = gradient,
     .solve = solve,
     .transposed_product = transposed_product,
     .column_norms = column_norms,

@@ -1,6 +1,7 @@
 /* Every core and its vector units: the covariance in loops that the compiler vectorises (cpu_openmp.inc, with the exponential of
  * cpu_exp.h), the factor and the solves in LAPACK and BLAS (here OpenBLAS, which blocks them for the caches and runs its own
  * threads). Only the lower triangle is ever computed. */
+#include "common/memory.h"
 #include "common/try.h"
 #include "gp/cpu_arrays.h"
 #include "gp/cpu_exp.h"
@@ -62,6 +63,38 @@ cleanup:
     return status;
 }
 
+static GpStatus inverse(GpContext *c, size_t n, void *L, size_t ld)
+{
+    GpStatus status = GP_OK;
+    lapack_int info = 0;
+    TRY(check_sizes(n, n, ld));
+    info = c->precision == GP_F64 ? LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, L, (lapack_int)ld)
+                                  : LAPACKE_spotri_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, L, (lapack_int)ld);
+    if (info != 0) return fail(GP_DEVICE, "cpu/openmp: LAPACK's potri says %d (a bug here)", (int)info);
+cleanup:
+    return status;
+}
+
+static GpStatus gradient(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *K_inverse, size_t ld, const void *alpha,
+                         double *out, double *diagonal)
+{
+    GpStatus status = GP_OK;
+    const size_t panels = (n + PANEL - 1) / PANEL;
+    double(*partial)[GP_MAX_PARAMETERS + 1] = NULL;
+    TRY(memory_alloc(&partial, panels, sizeof *partial, "partial sums of the gradient"));
+    if (c->precision == GP_F64) gradient_panels_f64(k, n, x, K_inverse, ld, alpha, partial);
+    else gradient_panels_f32(k, n, x, K_inverse, ld, alpha, partial);
+    *diagonal = 0;
+    for (int p = 0; p < k->parameters; p++) out[p] = 0;
+    for (size_t i = 0; i < panels; i++) {
+        *diagonal += partial[i][GP_MAX_PARAMETERS];
+        for (int p = 0; p < k->parameters; p++) out[p] += partial[i][p];
+    }
+cleanup:
+    memory_free(partial);
+    return status;
+}
+
 static GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int transpose, size_t m, void *B, size_t ldb)
 {
     const CBLAS_TRANSPOSE side = transpose ? CblasTrans : CblasNoTrans;
@@ -108,7 +141,7 @@ const GpBackend gp_backend_cpu_openmp = {
     .copy = cpu_copy,
     .covariance = covariance,
     .cross_covariance = cross_covariance,
-    .factor = factor,
+    .factor = factor, .inverse = inverse, .gradient = gradient,
     .solve = solve,
     .transposed_product = transposed_product,
     .column_norms = column_norms,

@@ -77,6 +77,9 @@ GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *da
 double   gp_model_jitter(const GpModel *m);
 /* log p(y | X), GPML equation 2.30. With normalise_y, of the scaled y. */
 GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
+/* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
+ * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works. GP_UNAVAILABLE on the CUDA backends. */
+GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise);
 /* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx). variance may be NULL.
  * count = 0 is fine. A variance below zero by rounding becomes zero and is counted in *clamped (may be NULL); below zero by
  * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made,

@@ -3,23 +3,10 @@
  * Every number is computed by the backend's primitives (backend.h); the host checks, converts, centres and reports. */
 #include "common/memory.h"
 #include "common/try.h"
-#include "gp/backend.h"
+#include "gp/model.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-struct GpModel {
-    GpContext *context;
-    GpExpression kernel;
-    size_t n, d, ld;
-    double noise, jitter;              /* noise: with the kernel's own white noise             */
-    double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
-    double quadratic;                  /* y' K^-1 y, of the fitted y                           */
-    double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
-    void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
-    size_t room;                       /* points that the arrays below hold                    */
-    void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
-};
 
 static const double log_2_pi = 1.8378770664093454835606594728112;
 
@@ -331,17 +318,48 @@ cleanup:
     return status;
 }
 
-static GpStatus fit(GpModel *m, const GpData *data, const GpFitOptions *o)
+static GpStatus check_values(const GpData *data)
+{
+    for (size_t i = 0; i < data->n; i++)
+        if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
+    return GP_OK;
+}
+
+GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o)
+{
+    GpStatus status = GP_OK;
+    GpModel *m = NULL;
+    TRY(check_arguments(c, k, data, o));
+    TRY(check_memory(c, data->n, data->d));
+    TRY(check_points("gp_fit", data->n, data->d, data->x, data->ldx));
+    TRY(check_values(data));
+    TRY(memory_alloc(&m, 1, sizeof *m, "model"));
+    m->context = c;
+    m->kernel = k->expression;
+    m->n = data->n;
+    m->d = data->d;
+    m->ld = leading_dimension(data->n);
+    m->y_scale = 1;
+    if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
+    TRY(allocate_model(m));
+    TRY(upload_points(m, data));
+    *out = m;
+cleanup:
+    if (status != GP_OK) gp_model_destroy(m);
+    return status;
+}
+
+GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o)
 {
     GpStatus status = GP_OK;
     double *y = NULL;
-    const double mean_diagonal = mean_diagonal_of(&m->kernel, data) + o->noise_variance;
+    const double with_white = prior_variance(&m->kernel, data->x, data->ldx, 0, 1);
+    m->noise = o->noise_variance + with_white - prior_variance(&m->kernel, data->x, data->ldx, 0, 0);
+    TRY(check_range(m->context, &m->kernel, with_white, o->noise_variance));
     TRY(memory_alloc_uninitialised(&y, data->n, sizeof *y, "copy of y"));
-    TRY(allocate_model(m));
-    if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
-    TRY(upload_points(m, data));
     TRY(upload_targets(m, data, y));
-    TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, mean_diagonal, o, m->factor, m->ld, m->alpha, &m->jitter));
+    TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o, m->factor, m->ld,
+                      m->alpha, &m->jitter));
     TRY(finish_weights(m, y));
 cleanup:
     memory_free(y);
@@ -355,26 +373,12 @@ GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *da
     if (!out) return fail(GP_BAD_ARGUMENT, "gp_fit: out is NULL");
     *out = NULL;
     const GpFitOptions o = options ? *options : gp_fit_defaults(c ? c->precision : GP_F64);
-    TRY(check_arguments(c, k, data, &o));
-    TRY(check_memory(c, data->n, data->d));
-    TRY(check_points("gp_fit", data->n, data->d, data->x, data->ldx));
-    TRY(check_range(c, &k->expression, prior_variance(&k->expression, data->x, data->ldx, 0, 1), o.noise_variance));
-    for (size_t i = 0; i < data->n; i++)
-        if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
-
-    TRY(memory_alloc(&m, 1, sizeof *m, "model"));
-    m->context = c;
-    m->kernel = k->expression;
-    m->n = data->n;
-    m->d = data->d;
-    m->ld = leading_dimension(data->n);
-    m->noise =
-        o.noise_variance + prior_variance(&m->kernel, data->x, data->ldx, 0, 1) - prior_variance(&m->kernel, data->x, data->ldx, 0, 0);
-    m->y_scale = 1;
-    TRY(fit(m, data, &o));
+    TRY(gp_model_create(&m, c, k, data, &o));
+    TRY(gp_model_refit(m, data, &o));
     *out = m;
+    m = NULL;
 cleanup:
-    if (status != GP_OK) gp_model_destroy(m);
+    gp_model_destroy(m);
     return status;
 }
 
@@ -388,6 +392,34 @@ GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml)
     TRY(m->context->backend->log_determinant(m->context, m->n, m->factor, m->ld, &log_determinant));
     *lml = -0.5 * (m->quadratic + log_determinant + (double)m->n * log_2_pi);
 cleanup:
+    return status;
+}
+
+GpStatus gp_model_gradient(GpModel *m, void *matrix, double noise_variance, double *gradient, double *of_noise)
+{
+    GpStatus status = GP_OK;
+    const GpBackend *b = m->context->backend;
+    double diagonal = 0;
+    if (!b->inverse || !b->gradient)
+        return fail(GP_UNAVAILABLE, "%s has no gradient of the likelihood; train on cpu/openmp", b->name);
+    TRY(b->inverse(m->context, m->n, matrix, m->ld));
+    TRY(b->gradient(m->context, &m->kernel, m->n, m->x, matrix, m->ld, m->alpha, gradient, &diagonal));
+    *of_noise = noise_variance * diagonal;
+cleanup:
+    return status;
+}
+
+GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise)
+{
+    GpStatus status = GP_OK;
+    void *copy = NULL;
+    double ignored;
+    if (!m || !gradient) return fail(GP_BAD_ARGUMENT, "gp_log_marginal_likelihood_gradient: model or gradient is NULL");
+    TRY(m->context->backend->alloc(m->context, &copy, m->n * m->ld, "copy of the factor"));
+    TRY(m->context->backend->copy(m->context, copy, m->factor, m->n * m->ld));
+    TRY(gp_model_gradient(m, copy, noise_variance, gradient, of_noise ? of_noise : &ignored));
+cleanup:
+    if (m) m->context->backend->release(m->context, copy);
     return status;
 }
 

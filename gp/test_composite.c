@@ -186,6 +186,129 @@ static void a_linear_kernel_is_bayesian_linear_regression(void **state)
     on_each_cpu_backend(check_linear);
 }
 
+/* ---- the gradient of the likelihood ---- */
+
+enum { MOST_PARAMETERS = 16 };
+
+/* X = {1, 3, 5, 6, 7, 8}, y = x sin x, rbf of length 1 and variance 1, noise 1e-10: 50-digit arithmetic. */
+static void check_known_gradient(GpContext *c)
+{
+    double six[6] = { 1, 3, 5, 6, 7, 8 }, values[6], gradient[2], of_noise, lml;
+    for (int i = 0; i < 6; i++) values[i] = six[i] * sin(six[i]);
+    const GpData data = { .n = 6, .d = 1, .x = six, .ldx = 6, .y = values };
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    GpKernel *k = kernel("1*rbf(1)", 1);
+    GpModel *m = NULL;
+    o.noise_variance = 1e-10;
+    check_ok(gp_fit(&m, c, k, &data, &o));
+    check_ok(gp_log_marginal_likelihood_gradient(m, o.noise_variance, gradient, &of_noise));
+    check_ok(gp_log_marginal_likelihood(m, &lml));   /* the factor is still there */
+    check_near(c, "likelihood", lml, -48.880209957440363599, 2e4 * eps_of(c));
+    check_near(c, "d / dlog length", gradient[1], -2.136820493815, 1e5 * eps_of(c) + 1e-12);   /* sums of terms up to 100, condition 20 */
+    check_near(c, "d / dlog variance", gradient[0], 41.250545928699, 1e5 * eps_of(c) + 1e-12);
+    assert_true(fabs(of_noise) < 1e-6);
+    gp_model_destroy(m);
+    gp_kernel_destroy(k);
+}
+
+static void the_gradient_has_the_known_value(void **state)
+{
+    (void)state;
+    on_each_cpu_backend(check_known_gradient);
+}
+
+static double likelihood(GpContext *c, const GpKernel *k, const GpData *data, double noise)
+{
+    const double middle[D] = { 0 };
+    return answer(c, k, data, noise, middle).lml;
+}
+
+/* Central differences in the logarithm, with an error of about 1e-9 of the largest term. */
+static void check_differences(GpContext *c, const char *text, const GpData *data, double noise)
+{
+    const double h = 1e-4, scale = 1e-5;
+    double gradient[MOST_PARAMETERS], of_noise;
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    GpKernel *k = kernel(text, data->d);
+    GpModel *m = NULL;
+    o.noise_variance = noise;
+    check_ok(gp_fit(&m, c, k, data, &o));
+    check_ok(gp_log_marginal_likelihood_gradient(m, noise, gradient, &of_noise));
+    for (size_t p = 0; p < gp_kernel_parameters(k); p++) {
+        char name[48];
+        const GpParameter start = gp_kernel_parameter(k, p, name, sizeof name);
+        double side[2];
+        for (int s = 0; s < 2; s++) {
+            GpParameter moved = start;
+            moved.value *= exp(s ? h : -h);
+            check_ok(gp_kernel_set_parameter(k, p, moved));
+            side[s] = likelihood(c, k, data, noise);
+        }
+        check_ok(gp_kernel_set_parameter(k, p, start));
+        check_near(c, name, gradient[p], (side[1] - side[0]) / (2 * h), scale * (1 + fabs(gradient[p])));
+    }
+    if (noise > 0) {
+        const double difference = (likelihood(c, k, data, noise * exp(h)) - likelihood(c, k, data, noise * exp(-h))) / (2 * h);
+        check_near(c, "noise", of_noise, difference, scale * (1 + fabs(of_noise)));
+    }
+    gp_model_destroy(m);
+    gp_kernel_destroy(k);
+}
+
+static void check_gradients(GpContext *c)
+{
+    static const char *const texts[] = { "2*rbf(0.5,0.8)", "matern12(0.7) + 0.3*matern32(0.5,2)", "rq(0.8,1.5)*(0.5 + linear(2))^2",
+                                         "1.5*matern52(1)[1]*periodic(1.3,0.9) + white(0.1)" };
+    const GpData data = small_data();
+    if (gp_context_precision(c) != GP_F64) return;   /* float32's own rounding is larger than what differences can show */
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_differences(c, texts[i], &data, 0.2);
+}
+
+static void gradients_agree_with_differences(void **state)
+{
+    (void)state;
+    on_each_cpu_backend(check_gradients);
+}
+
+/* 700 points are several panels and blocks of rows; float32 agrees to its rounding. */
+static void backends_and_precisions_agree_on_the_gradient(void **state)
+{
+    enum { MANY = 700 };
+    static double points[MANY * D], values[MANY];
+    const char *const backends[] = { "cpu/naive", "cpu/openmp" };
+    double first[MOST_PARAMETERS], first_noise = 0;
+    GpKernel *k = kernel("2*rbf(0.5,0.8) + 0.5*matern32(0.3)[1] + white(0.05)", D);
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        points[i] = sin(3.0 * i * i);
+        points[i + MANY] = cos(5.0 * i);
+        values[i] = points[i] + 0.3 * sin(11.0 * i);
+    }
+    const GpData data = { .n = MANY, .d = D, .x = points, .ldx = MANY, .y = values };
+    for (int b = 0; b < 2; b++)
+        for (int p = 0; p < 2; p++) {
+            double gradient[MOST_PARAMETERS], of_noise;
+            GpContext *c = NULL;
+            GpModel *m = NULL;
+            check_ok(gp_context_create(&c, backends[b], p ? GP_F32 : GP_F64, 0));
+            GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+            o.noise_variance = 0.1;
+            check_ok(gp_fit(&m, c, k, &data, &o));
+            check_ok(gp_log_marginal_likelihood_gradient(m, 0.1, gradient, &of_noise));
+            /* terms of size n, condition about 2 n / 0.15 = 1e4 */
+            const double tolerance = MANY * 1e4 * eps_of(c);
+            for (size_t i = 0; i < gp_kernel_parameters(k); i++) {
+                if (b == 0 && p == 0) first[i] = gradient[i];
+                check_near(c, "gradient", gradient[i], first[i], tolerance);
+            }
+            if (b == 0 && p == 0) first_noise = of_noise;
+            check_near(c, "gradient of the noise", of_noise, first_noise, tolerance);
+            gp_model_destroy(m);
+            gp_context_destroy(c);
+        }
+    gp_kernel_destroy(k);
+}
+
 /* ---- parameters ---- */
 
 static void parameters_can_be_read_and_set(void **state)
@@ -248,6 +371,9 @@ int main(void)
         cmocka_unit_test(a_sum_of_two_halves_is_the_whole),
         cmocka_unit_test(white_in_the_kernel_is_noise),
         cmocka_unit_test(a_linear_kernel_is_bayesian_linear_regression),
+        cmocka_unit_test(the_gradient_has_the_known_value),
+        cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(backends_and_precisions_agree_on_the_gradient),
         cmocka_unit_test(parameters_can_be_read_and_set),
         cmocka_unit_test(a_wrong_text_gives_no_kernel),
         cmocka_unit_test(a_backend_without_the_kernel_says_so),

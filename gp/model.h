@@ -1,0 +1,26 @@
+/* What model.c and train.c share: a model on its backend, refitted with other parameters without a new copy of the data. Not installed. */
+#ifndef GP_MODEL_H
+#define GP_MODEL_H
+#include "gp/backend.h"
+
+struct GpModel {
+    GpContext *context;
+    GpExpression kernel;
+    size_t n, d, ld;
+    double noise, jitter;              /* noise: with the kernel's own white noise             */
+    double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
+    double quadratic;                  /* y' K^-1 y, of the fitted y                           */
+    double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
+    void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
+    size_t room;                       /* points that the arrays below hold                    */
+    void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
+};
+
+/* Checks everything, allocates and copies the data; nothing is factored yet. */
+GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o);
+/* Factors K for the model's kernel as it now is. `data` and `o` are those of gp_model_create, but for the noise variance. */
+GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o);
+/* d lml / dlog parameter of every parameter, and d lml / dlog of `noise_variance`. `matrix` holds the factor (leading dimension m->ld) and is
+ * destroyed. GP_UNAVAILABLE on a backend that has no gradient. */
+GpStatus gp_model_gradient(GpModel *m, void *matrix, double noise_variance, double *gradient, double *of_noise);
+#endif
