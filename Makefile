@@ -15,7 +15,7 @@ CC_FLAGS      = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -fopenmp
 NVCC_FLAGS    = -std=c++17 -O3 -lineinfo -arch=$(ARCH) --threads 0 -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fopenmp $(common_flags)
 CUDA_LIBS     = $(if $(NVCC),$(foreach d,$(wildcard $(CUDA)/lib64 $(CUDA)/lib),-L$d -Wl$(comma)-rpath$(comma)$d) -lcusolver -lcublas -lcudart -lstdc++)
 comma        := ,
-LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -lcsv -ldl -lm -fopenmp
+LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -lcsv -lnlopt -ldl -lm -fopenmp
 
 # A folder is a problem, a file is an approach: both are found, never listed.
 sources     = $(filter-out $(foreach d,$(1),$(d)/test_% $(d)/main.c),$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*.cu)))

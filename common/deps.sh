@@ -19,6 +19,7 @@ has_header cblas.h || need libopenblas-dev "linear algebra on the CPU, and the r
 has_header lapacke.h || need liblapacke-dev "Cholesky on the CPU"
 has_header cjson/cJSON.h || need libcjson-dev "results files"
 has_header csv.h || need libcsv-dev "data in CSV files"
+has_header nlopt.h || need libnlopt-dev "training: bounded quasi-Newton"
 has_header Random123/philox.h || need librandom123-dev "reproducible random inputs"
 has_header cmocka.h || need libcmocka-dev "the tests"
 [ -z "$nvcc" ] || command -v g++ >/dev/null || need g++ "nvcc's host compiler"

@@ -80,6 +80,36 @@ GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
  * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works. GP_UNAVAILABLE on the CUDA backends. */
 GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise);
+/* ---- training: the parameters of highest log marginal likelihood ---- */
+
+typedef struct { size_t restart; int evaluation; double lml, gradient_norm; } GpTrainProgress;   /* restart 0: from the kernel's own values */
+typedef struct {
+    int max_evaluations;      /* of the likelihood, for each start                              */
+    double tolerance;         /* stop when the likelihood changes by less, relatively           */
+    size_t restarts;          /* further starts, drawn log-uniformly within the bounds          */
+    uint64_t seed;            /* of the restarts                                                */
+    int train_noise;          /* also the fit's noise_variance, which must then be positive     */
+    double noise_lower, noise_upper;
+    void (*progress)(const GpTrainProgress *p, void *data);   /* after every evaluation; NULL: none */
+    void *progress_data;
+    volatile const int *cancelled;   /* not zero: stop, and keep the best so far; NULL: never    */
+} GpTrainOptions;
+/* 500 evaluations, 1e-10, no restarts, seed 1, the noise as it is (bounds 1e-10 and 1e5) */
+GpTrainOptions gp_train_defaults(void);
+
+typedef struct {
+    double lml, noise_variance;
+    int evaluations;          /* of all starts                                                   */
+    size_t failed;            /* starts that met no positive definite matrix                     */
+    size_t at_bound;          /* trained parameters, and the noise, that ended at a bound        */
+    int converged;            /* the gradient, but for what points out of bounds, is below 1e-5 (1 + |lml|) */
+    int cancelled;
+} GpTrainResult;
+/* Bounded quasi-Newton (L-BFGS by NLopt) over the logarithms of the parameters that aren't fixed. `k` starts it and gets the best
+ * parameters; on failure it is as before. The same seed gives the same result. GP_UNAVAILABLE on a backend without a gradient;
+ * GP_NOT_POSITIVE_DEFINITE when every start failed. Source: GPML section 5.4.1. */
+GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOptions *fit, const GpTrainOptions *o, GpTrainResult *result);
+
 /* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx). variance may be NULL.
  * count = 0 is fine. A variance below zero by rounding becomes zero and is counted in *clamped (may be NULL); below zero by
  * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made,
