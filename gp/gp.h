@@ -80,6 +80,10 @@ GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
  * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works. GP_UNAVAILABLE on the CUDA backends. */
 GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise);
+/* Every training point predicted from all the others, in closed form (GPML 5.10 to 5.12): mean and variance of y_i, noise included, and
+ * log density of the y_i that was measured, in the units of y. n numbers each; NULL: not wanted. Takes n x 256 elements beside the model. */
+GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *log_density);
+
 /* ---- training: the parameters of highest log marginal likelihood ---- */
 
 typedef struct { size_t restart; int evaluation; double lml, gradient_norm; } GpTrainProgress;   /* restart 0: from the kernel's own values */

@@ -206,20 +206,20 @@ cleanup:
     return status;
 }
 
-static GpStatus upload_targets(GpModel *m, const GpData *data, double *y)
+static GpStatus upload_targets(GpModel *m, const GpData *data)
 {
     const double largest = largest_of(m->context);
     for (size_t i = 0; i < data->n; i++) {
-        y[i] = (data->y[i] - m->y_mean) / m->y_scale;
-        if (!(fabs(y[i]) <= largest))
+        m->y[i] = (data->y[i] - m->y_mean) / m->y_scale;
+        if (!(fabs(m->y[i]) <= largest))
             return fail(GP_BAD_DATA, "gp_fit: y[%zu] = %g is outside %s; rescale y or set normalise_y", i, data->y[i],
                         precision_name(m->context));
     }
-    return m->context->backend->upload(m->context, m->alpha, y, data->n);
+    return m->context->backend->upload(m->context, m->alpha, m->y, data->n);
 }
 
 /* alpha is downloaded once: to see that it is finite, and for y' alpha in double. */
-static GpStatus finish_weights(GpModel *m, const double *y)
+static GpStatus finish_weights(GpModel *m)
 {
     GpStatus status = GP_OK;
     double *alpha = NULL;
@@ -232,7 +232,7 @@ static GpStatus finish_weights(GpModel *m, const double *y)
                           precision_name(m->context));
             goto cleanup;
         }
-        m->quadratic += y[i] * alpha[i];
+        m->quadratic += m->y[i] * alpha[i];
     }
 cleanup:
     memory_free(alpha);
@@ -311,6 +311,7 @@ static GpStatus allocate_model(GpModel *m)
 {
     const GpBackend *b = m->context->backend;
     GpStatus status = GP_OK;
+    TRY(memory_alloc_uninitialised(&m->y, m->n, sizeof *m->y, "copy of y"));
     TRY(b->alloc(m->context, &m->x, m->n * m->d, "training points"));
     TRY(b->alloc(m->context, &m->alpha, m->n, "weights"));
     TRY(b->alloc(m->context, &m->factor, m->n * m->ld, "covariance matrix"));
@@ -352,17 +353,14 @@ cleanup:
 GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o)
 {
     GpStatus status = GP_OK;
-    double *y = NULL;
     const double with_white = prior_variance(&m->kernel, data->x, data->ldx, 0, 1);
     m->noise = o->noise_variance + with_white - prior_variance(&m->kernel, data->x, data->ldx, 0, 0);
     TRY(check_range(m->context, &m->kernel, with_white, o->noise_variance));
-    TRY(memory_alloc_uninitialised(&y, data->n, sizeof *y, "copy of y"));
-    TRY(upload_targets(m, data, y));
+    TRY(upload_targets(m, data));
     TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o, m->factor, m->ld,
                       m->alpha, &m->jitter));
-    TRY(finish_weights(m, y));
+    TRY(finish_weights(m));
 cleanup:
-    memory_free(y);
     return status;
 }
 
@@ -544,5 +542,6 @@ void gp_model_destroy(GpModel *m)
     m->context->backend->release(m->context, m->x);
     m->context->backend->release(m->context, m->alpha);
     m->context->backend->release(m->context, m->factor);
+    memory_free(m->y);
     memory_free(m);
 }

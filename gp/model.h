@@ -9,6 +9,7 @@ struct GpModel {
     size_t n, d, ld;
     double noise, jitter;              /* noise: with the kernel's own white noise             */
     double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
+    double *y;                         /* n, what the model is fitted to                       */
     double quadratic;                  /* y' K^-1 y, of the fitted y                           */
     double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
     void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */

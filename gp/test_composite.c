@@ -309,6 +309,100 @@ static void backends_and_precisions_agree_on_the_gradient(void **state)
     gp_kernel_destroy(k);
 }
 
+/* ---- leave-one-out ---- */
+
+/* Every point left out in turn and predicted from a fit of the others. */
+static void check_refits(GpContext *c, GpKernel *k, const GpData *data, GpFitOptions o, const double *mean, const double *variance,
+                         const double *density, double tolerance)
+{
+    for (size_t left = 0; left < data->n; left++) {
+        double fewer[N * D], values[N], alone[D], m_alone, v_alone;
+        size_t n = 0;
+        for (size_t i = 0; i < data->n; i++) {
+            if (i == left) continue;
+            for (size_t j = 0; j < D; j++) fewer[n + j * (data->n - 1)] = data->x[i + j * data->ldx];
+            values[n++] = data->y[i];
+        }
+        for (size_t j = 0; j < D; j++) alone[j] = data->x[left + j * data->ldx];
+        const GpData rest = { .n = n, .d = D, .x = fewer, .ldx = n, .y = values };
+        GpModel *m = NULL;
+        check_ok(gp_fit(&m, c, k, &rest, &o));
+        check_ok(gp_predict(m, 1, alone, 1, &m_alone, &v_alone, NULL));
+        v_alone += o.noise_variance;
+        check_near(c, "left-out mean", mean[left], m_alone, tolerance);
+        check_near(c, "left-out variance", variance[left], v_alone, tolerance);
+        const double z = data->y[left] - m_alone;
+        check_near(c, "log density", density[left], -0.5 * (log(2 * acos(-1) * v_alone) + z * z / v_alone), 20 * tolerance);
+        gp_model_destroy(m);
+    }
+}
+
+static void check_leave_one_out(GpContext *c)
+{
+    const GpData data = small_data();
+    double mean[N], variance[N], density[N];
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    GpKernel *k = kernel("2*rbf(0.5,0.8)", D);
+    GpModel *m = NULL;
+    o.noise_variance = 0.1;
+    check_ok(gp_fit(&m, c, k, &data, &o));
+    check_ok(gp_leave_one_out(m, mean, variance, density));
+    check_refits(c, k, &data, o, mean, variance, density, 500 * eps_of(c));   /* a condition below 100 */
+    check_ok(gp_leave_one_out(m, NULL, NULL, NULL));
+    gp_model_destroy(m);
+    gp_kernel_destroy(k);
+}
+
+/* On GPUs too: their backends have all that it takes. */
+static void leave_one_out_equals_refits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < gp_backend_count(); i++)
+        for (int p = 0; p < 2; p++) {
+            GpContext *c = NULL;
+            if (gp_backend_unavailable(gp_backend_name(i))) continue;
+            check_ok(gp_context_create(&c, gp_backend_name(i), p ? GP_F32 : GP_F64, 0));
+            check_leave_one_out(c);
+            gp_context_destroy(c);
+        }
+}
+
+/* Several blocks of columns; y scaled, so that means, variances and densities come back in its units. */
+static void leave_one_out_works_in_blocks_and_in_the_units_of_y(void **state)
+{
+    enum { MANY = 600 };
+    static double points[MANY], values[MANY], scaled[MANY], mean[2][MANY], variance[2][MANY], density[2][MANY];
+    GpContext *c = NULL;
+    GpKernel *k = kernel("1*rbf(0.5)", 1);
+    GpFitOptions o = gp_fit_defaults(GP_F64);
+    (void)state;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    o.noise_variance = 0.05;
+    o.normalise_y = 1;
+    for (int i = 0; i < MANY; i++) {
+        points[i] = 10.0 * i / MANY;
+        values[i] = sin(points[i]) + 0.2 * sin(31.0 * i);
+        scaled[i] = 1000 + 50 * values[i];
+    }
+    for (int s = 0; s < 2; s++) {
+        GpModel *m = NULL;
+        const GpData data = { .n = MANY, .d = 1, .x = points, .ldx = MANY, .y = s ? scaled : values };
+        check_ok(gp_fit(&m, c, k, &data, &o));
+        check_ok(gp_leave_one_out(m, mean[s], variance[s], density[s]));
+        gp_model_destroy(m);
+    }
+    double inside = 0;
+    for (int i = 0; i < MANY; i++) {
+        check_near(c, "mean", mean[1][i], 1000 + 50 * mean[0][i], 1e-8);
+        check_near(c, "variance", variance[1][i], 2500 * variance[0][i], 1e-8);
+        check_near(c, "log density", density[1][i], density[0][i] - log(50), 1e-9);
+        inside += fabs(values[i] - mean[0][i]) < 3 * sqrt(variance[0][i]);
+    }
+    assert_true(inside > 0.95 * MANY);
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
 /* ---- parameters ---- */
 
 static void parameters_can_be_read_and_set(void **state)
@@ -374,6 +468,8 @@ int main(void)
         cmocka_unit_test(the_gradient_has_the_known_value),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(backends_and_precisions_agree_on_the_gradient),
+        cmocka_unit_test(leave_one_out_equals_refits),
+        cmocka_unit_test(leave_one_out_works_in_blocks_and_in_the_units_of_y),
         cmocka_unit_test(parameters_can_be_read_and_set),
         cmocka_unit_test(a_wrong_text_gives_no_kernel),
         cmocka_unit_test(a_backend_without_the_kernel_says_so),
