@@ -23,6 +23,7 @@ backends   := gp/cpu_naive.c gp/cpu_openmp.c gp/cuda_naive.cu gp/cuda_optimized.
 devices    := $(wildcard bench/device_*.cu)
 problems   := $(wildcard lessons/*/problem.c)
 steps      := $(wildcard lessons/*/steps.c)
+examples   := $(wildcard gp/examples/*.c)
 tests      := $(wildcard common/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
 approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/*/*.c lessons/*/*.cu lessons/*/*.py))
 registered := $(problems) $(sort $(approaches)) $(devices) $(backends)
@@ -33,10 +34,10 @@ objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
 .PHONY: all bench test roof list cuda deps help clean FORCE
-all: $(BUILD)/bench_cli ## build everything
+all: $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
-test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli ## run every test; those of the GPU too, where there is one
+test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## run every test; those of the GPU too, where there is one
 	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
@@ -57,6 +58,8 @@ $(BUILD)/libgp.a: $(call objects,$(call sources,common gp)) $(BUILD)/gp_backends
 $(BUILD)/libbench.a: $(call objects,$(call sources,bench) $(problems) $(steps) $(approaches)) $(BUILD)/registry.o
 	rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/bench_cli: $(BUILD)/bench/main.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/gp/examples/%: $(BUILD)/gp/examples/%.c.o $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/%.test: $(BUILD)/%.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ -lcmocka $(LDLIBS)

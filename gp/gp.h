@@ -110,7 +110,7 @@ typedef struct {
     int cancelled;
 } GpTrainResult;
 /* Bounded quasi-Newton (L-BFGS by NLopt) over the logarithms of the parameters that aren't fixed. `k` starts it and gets the best
- * parameters; on failure it is as before. The same seed gives the same result. GP_UNAVAILABLE on a backend without a gradient;
+ * parameters; on failure it is as before. The same seed gives the same starts. GP_UNAVAILABLE on a backend without a gradient;
  * GP_NOT_POSITIVE_DEFINITE when every start failed. Source: GPML section 5.4.1. */
 GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOptions *fit, const GpTrainOptions *o, GpTrainResult *result);
 
