@@ -63,6 +63,8 @@ struct GpBackend {
     GpStatus (*transposed_product)(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out);
     /* out[j] = sum_i C[i, j]^2, j < m. */
     GpStatus (*column_norms)(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, void *out);
+    /* The lower triangle of S (m x m, leading dimension lds) -= V' V, V n x m. */
+    GpStatus (*subtract_gram)(GpContext *c, size_t n, size_t m, const void *V, size_t ldv, void *S, size_t lds);
     /* *value = 2 sum_i log L[i, i], accumulated in double; waits. */
     GpStatus (*log_determinant)(GpContext *c, size_t n, const void *L, size_t ld, double *value);
 };

@@ -61,6 +61,13 @@ static GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int tran
     return GP_OK;
 }
 
+static GpStatus subtract_gram(GpContext *c, size_t n, size_t m, const void *V, size_t ldv, void *S, size_t lds)
+{
+    if (c->precision == GP_F64) subtract_gram_f64(n, m, V, ldv, S, lds);
+    else subtract_gram_f32(n, m, V, ldv, S, lds);
+    return GP_OK;
+}
+
 static GpStatus transposed_product(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
 {
     if (c->precision == GP_F64) transposed_product_f64(n, m, C, ldc, a, out);
@@ -96,5 +103,6 @@ const GpBackend gp_backend_cpu_naive = {
     .solve = solve,
     .transposed_product = transposed_product,
     .column_norms = column_norms,
+    .subtract_gram = subtract_gram,
     .log_determinant = cpu_log_determinant,
 };

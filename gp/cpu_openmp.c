@@ -107,6 +107,16 @@ cleanup:
     return status;
 }
 
+static GpStatus subtract_gram(GpContext *c, size_t n, size_t m, const void *V, size_t ldv, void *S, size_t lds)
+{
+    GpStatus status = GP_OK;
+    TRY(check_sizes(n, m, ldv > lds ? ldv : lds));
+    if (c->precision == GP_F64) cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)n, -1, V, (int)ldv, 1, S, (int)lds);
+    else cblas_ssyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)n, -1, V, (int)ldv, 1, S, (int)lds);
+cleanup:
+    return status;
+}
+
 static GpStatus transposed_product(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
 {
     GpStatus status = GP_OK;
@@ -145,5 +155,6 @@ const GpBackend gp_backend_cpu_openmp = {
     .solve = solve,
     .transposed_product = transposed_product,
     .column_norms = column_norms,
+    .subtract_gram = subtract_gram,
     .log_determinant = cpu_log_determinant,
 };

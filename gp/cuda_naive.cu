@@ -243,6 +243,29 @@ cleanup:
     return status;
 }
 
+template <typename Real> __global__ void gram_kernel(size_t n, size_t m, const Real *V, size_t ldv, Real *S, size_t lds)
+{
+    const size_t i = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y;
+    if (i >= m || j > i) return;
+    Real sum = 0;
+    for (size_t k = 0; k < n; k++) sum += V[k + i * ldv] * V[k + j * ldv];
+    S[i + j * lds] -= sum;
+}
+
+static GpStatus subtract_gram(GpContext *c, size_t n, size_t m, const void *V, size_t ldv, void *S, size_t lds)
+{
+    GpStatus status = GP_OK;
+    const dim3 threads(SIDE, SIDE);
+    if (m == 0) return GP_OK;
+    TRY(use_device(c));
+    if (c->precision == GP_F64)
+        gram_kernel<double><<<squares(m, m), threads, 0, stream_of(c)>>>(n, m, (const double *)V, ldv, (double *)S, lds);
+    else gram_kernel<float><<<squares(m, m), threads, 0, stream_of(c)>>>(n, m, (const float *)V, ldv, (float *)S, lds);
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
+}
+
 static GpStatus transposed_product(GpContext *c, size_t n, size_t m, const void *C, size_t ldc, const void *a, void *out)
 {
     return c->precision == GP_F64 ? sums_t<double>(c, n, m, C, ldc, a, out) : sums_t<float>(c, n, m, C, ldc, a, out);
@@ -280,5 +303,5 @@ extern "C" const GpBackend gp_backend_cuda_naive = {
     .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
     .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
     .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product,
-    .column_norms = column_norms, .log_determinant = log_determinant,
+    .column_norms = column_norms, .subtract_gram = subtract_gram, .log_determinant = log_determinant,
 };

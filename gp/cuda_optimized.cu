@@ -454,6 +454,24 @@ GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int transpose, 
                                   : solve_t(c, n, (const float *)L, ld, transpose, m, (float *)B, ldb);
 }
 
+GpStatus subtract_gram(GpContext *c, size_t n, size_t m, const void *V, size_t ldv, void *S, size_t lds)
+{
+    GpStatus status = GP_OK;
+    const double minus = -1, one = 1;
+    const float minus_f = -1, one_f = 1;
+    const cublasHandle_t blas = own_of(c)->blas;
+    if (m == 0) return GP_OK;
+    TRY(use_device(c));
+    if (c->precision == GP_F64)
+        TRY(CUBLAS(cublasDsyrk_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, (int64_t)m, (int64_t)n, &minus, (const double *)V,
+                                  (int64_t)ldv, &one, (double *)S, (int64_t)lds)));
+    else
+        TRY(CUBLAS(cublasSsyrk_64(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, (int64_t)m, (int64_t)n, &minus_f, (const float *)V,
+                                  (int64_t)ldv, &one_f, (float *)S, (int64_t)lds)));
+cleanup:
+    return status;
+}
+
 // ---- sums: in double (free: the kernels wait for memory) and in a fixed order, so that they are the same in every run ----
 
 enum { SUM_THREADS = 256, SUM_LOADS = 4 };
@@ -534,5 +552,5 @@ extern "C" const GpBackend gp_backend_cuda_optimized = {
     .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
     .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
     .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product,
-    .column_norms = column_norms, .log_determinant = log_determinant,
+    .column_norms = column_norms, .subtract_gram = subtract_gram, .log_determinant = log_determinant,
 };

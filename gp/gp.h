@@ -80,6 +80,16 @@ GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
  * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works. GP_UNAVAILABLE on the CUDA backends. */
 GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise);
+/* mean (may be NULL) and the whole covariance of f at `count` points: count x count, symmetric, leading dimension ldc. Takes
+ * count (count + n) elements beside the model. GPML equations 2.23 and 2.24. */
+GpStatus gp_predict_covariance(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *covariance, size_t ldc);
+/* `samples` draws of f at `count` points from the posterior, or from the prior: out is count x samples with leading dimension ldout. The same
+ * seed gives the same normal numbers; sample s does not depend on how many there are. Through a Cholesky factor, with a jitter of at most
+ * 1e-6 (float32: 1e-4) of the mean variance where the covariance needs it. GPML appendix A.2. */
+GpStatus gp_sample(GpModel *m, size_t count, const double *x, size_t ldx, size_t samples, uint64_t seed, double *out, size_t ldout);
+GpStatus gp_sample_prior(GpContext *c, const GpKernel *k, size_t count, const double *x, size_t ldx, size_t samples, uint64_t seed,
+                         double *out, size_t ldout);
+
 /* Every training point predicted from all the others, in closed form (GPML 5.10 to 5.12): mean and variance of y_i, noise included, and
  * log density of the y_i that was measured, in the units of y. n numbers each; NULL: not wanted. Takes n x 256 elements beside the model. */
 GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *log_density);

@@ -149,7 +149,7 @@ static GpStatus check_range(const GpContext *c, const GpExpression *k, double va
     return GP_OK;
 }
 
-static GpStatus check_points(const char *where, size_t n, size_t d, const double *x, size_t ldx)
+GpStatus gp_check_points(const char *where, size_t n, size_t d, const double *x, size_t ldx)
 {
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < n; i++)
@@ -188,6 +188,11 @@ static void pack(double *to, size_t n, size_t d, const double *x, size_t ldx, co
 {
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < n; i++) to[i + j * n] = x[i + j * ldx] - centre[j];
+}
+
+void gp_model_pack(const GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *to)
+{
+    pack(to, count, m->d, x + first, ldx, m->centre);
 }
 
 static GpStatus upload_points(GpModel *m, const GpData *data)
@@ -332,7 +337,7 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     GpModel *m = NULL;
     TRY(check_arguments(c, k, data, o));
     TRY(check_memory(c, data->n, data->d));
-    TRY(check_points("gp_fit", data->n, data->d, data->x, data->ldx));
+    TRY(gp_check_points("gp_fit", data->n, data->d, data->x, data->ldx));
     TRY(check_values(data));
     TRY(memory_alloc(&m, 1, sizeof *m, "model"));
     m->context = c;
@@ -499,7 +504,7 @@ static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const doub
 {
     GpContext *c = m->context;
     GpStatus status = GP_OK;
-    pack(host, count, m->d, x + first, ldx, m->centre);
+    gp_model_pack(m, first, count, x, ldx, host);
     TRY(c->backend->upload(c, m->z, host, count * m->d));
     TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
                           variance ? m->explained : NULL));
@@ -522,7 +527,7 @@ GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, doubl
     if (count == 0) return GP_OK;
     if (!x || !mean) return fail(GP_BAD_ARGUMENT, "gp_predict: %s is NULL", x ? "mean" : "x");
     if (ldx < count) return fail(GP_BAD_ARGUMENT, "gp_predict: ldx is %zu, less than count = %zu; x is column-major", ldx, count);
-    TRY(check_points("gp_predict", count, m->d, x, ldx));
+    TRY(gp_check_points("gp_predict", count, m->d, x, ldx));
 
     const size_t chunk = smaller(count, chunk_points(m->context, m->n));
     TRY(memory_alloc_uninitialised(&host, chunk, m->d * sizeof *host, "copy of the prediction points"));

@@ -17,6 +17,10 @@ struct GpModel {
     void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
 };
 
+/* The points first .. first + count of x as the model takes them: centred, count x d with leading dimension count. */
+void gp_model_pack(const GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *to);
+/* GP_BAD_DATA with row and column of the first number that isn't finite. */
+GpStatus gp_check_points(const char *where, size_t n, size_t d, const double *x, size_t ldx);
 /* Checks everything, allocates and copies the data; nothing is factored yet. */
 GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o);
 /* Factors K for the model's kernel as it now is. `data` and `o` are those of gp_model_create, but for the noise variance. */

@@ -37,6 +37,19 @@ static void on_each_cpu_backend(void (*check)(GpContext *c))
     }
 }
 
+/* GPUs too, where there are any. */
+static void on_each_usable_backend(void (*check)(GpContext *c))
+{
+    for (size_t i = 0; i < gp_backend_count(); i++)
+        for (int p = 0; p < 2; p++) {
+            GpContext *c = NULL;
+            if (gp_backend_unavailable(gp_backend_name(i))) continue;
+            check_ok(gp_context_create(&c, gp_backend_name(i), p ? GP_F32 : GP_F64, 0));
+            check(c);
+            gp_context_destroy(c);
+        }
+}
+
 static double eps_of(const GpContext *c) { return gp_context_precision(c) == GP_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
 
 static void check_near(const GpContext *c, const char *what, double got, double expected, double tolerance)
@@ -357,14 +370,7 @@ static void check_leave_one_out(GpContext *c)
 static void leave_one_out_equals_refits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < gp_backend_count(); i++)
-        for (int p = 0; p < 2; p++) {
-            GpContext *c = NULL;
-            if (gp_backend_unavailable(gp_backend_name(i))) continue;
-            check_ok(gp_context_create(&c, gp_backend_name(i), p ? GP_F32 : GP_F64, 0));
-            check_leave_one_out(c);
-            gp_context_destroy(c);
-        }
+    on_each_usable_backend(check_leave_one_out);
 }
 
 /* Several blocks of columns; y scaled, so that means, variances and densities come back in its units. */
@@ -399,6 +405,151 @@ static void leave_one_out_works_in_blocks_and_in_the_units_of_y(void **state)
         inside += fabs(values[i] - mean[0][i]) < 3 * sqrt(variance[0][i]);
     }
     assert_true(inside > 0.95 * MANY);
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
+/* ---- covariances and samples ---- */
+
+/* A new point that is measured shrinks the variance of the others by exactly what the covariance says (Schur complement): so
+ * every element follows from variances of models with one point more. */
+static void check_covariance(GpContext *c)
+{
+    enum { M = 3, LD = 5 };
+    const GpData data = small_data();
+    const double points[M * D] = { 0.3, -0.4, 0.9, 0.7, 0.1, -0.8 }, noise = 0.1, tolerance = 2000 * eps_of(c);
+    double mean[M], variance[M], mean_alone[M], S[M * LD];
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    GpKernel *k = kernel("2*rbf(0.5,0.8)", D);
+    GpModel *m = NULL;
+    o.noise_variance = noise;
+    o.normalise_y = 0;
+    check_ok(gp_fit(&m, c, k, &data, &o));
+    check_ok(gp_predict(m, M, points, M, mean_alone, variance, NULL));
+    check_ok(gp_predict_covariance(m, M, points, M, mean, S, LD));
+    for (int j = 0; j < M; j++) {
+        check_near(c, "mean", mean[j], mean_alone[j], tolerance);
+        check_near(c, "variance", S[j + j * LD], variance[j], tolerance);
+        double more[(N + 1) * D], values[N + 1] = { 0 }, after[M], ignored[M];
+        for (int t = 0; t < D; t++) {
+            memcpy(more + t * (N + 1), x + t * N, N * sizeof *x);
+            more[N + t * (N + 1)] = points[j + t * M];
+        }
+        const GpData larger = { .n = N + 1, .d = D, .x = more, .ldx = N + 1, .y = values };
+        GpModel *with = NULL;
+        check_ok(gp_fit(&with, c, k, &larger, &o));
+        check_ok(gp_predict(with, M, points, M, ignored, after, NULL));
+        for (int i = 0; i < M; i++) {
+            check_near(c, "symmetry", S[i + j * LD], S[j + i * LD], 0);
+            check_near(c, "covariance squared", S[i + j * LD] * S[i + j * LD], (variance[i] - after[i]) * (variance[j] + noise),
+                       4 * tolerance);
+        }
+        gp_model_destroy(with);
+    }
+    gp_model_destroy(m);
+    gp_kernel_destroy(k);
+}
+
+static void covariances_follow_from_variances(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_covariance);
+}
+
+/* Of 40,000 samples the mean is within 4 / 200 deviations, an element of the covariance within 4 sqrt(2) / 200 of the variances. */
+static void check_moments(const GpContext *c, const double *samples, int count, const double *mean, const double *S, int lds)
+{
+    enum { MANY = 40000 };
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum_i = 0, products = 0;
+            for (int s = 0; s < MANY; s++) {
+                sum_i += samples[i + s * count] - mean[i];
+                products += (samples[i + s * count] - mean[i]) * (samples[j + s * count] - mean[j]);
+            }
+            const double size = sqrt(S[i + i * lds] * S[j + j * lds]);
+            check_near(c, "mean of samples", sum_i / MANY, 0, 0.02 * sqrt(S[i + i * lds]));
+            check_near(c, "covariance of samples", products / MANY, S[i + j * lds], 0.03 * size);
+        }
+}
+
+static void check_samples(GpContext *c)
+{
+    enum { M = 3, MANY = 40000 };
+    static double samples[M * MANY], again[M * 2], other[M * 2];
+    const GpData data = small_data();
+    const double points[M * D] = { 0.3, -0.4, 0.9, 0.7, 0.1, -0.8 }, zero[M] = { 0 };
+    double mean[M], S[M * M], prior[M * M];
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    GpKernel *k = kernel("2*rbf(0.5,0.8)", D);
+    GpModel *m = NULL;
+    o.noise_variance = 0.1;
+    o.normalise_y = 1;
+    check_ok(gp_fit(&m, c, k, &data, &o));
+    check_ok(gp_predict_covariance(m, M, points, M, mean, S, M));
+    check_ok(gp_sample(m, M, points, M, MANY, 7, samples, M));
+    check_moments(c, samples, M, mean, S, M);
+    check_ok(gp_sample(m, M, points, M, 2, 7, again, M));
+    assert_memory_equal(again, samples, sizeof again);   /* the first two of many */
+    check_ok(gp_sample(m, M, points, M, 2, 8, other, M));
+    assert_memory_not_equal(other, samples, sizeof other);
+    check_ok(gp_sample_prior(c, k, M, points, M, MANY, 9, samples, M));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < M; j++) {
+            const double u = (points[i] - points[j]) / 0.5, v = (points[i + M] - points[j + M]) / 0.8;
+            prior[i + j * M] = 2 * exp(-(u * u + v * v) / 2);
+        }
+    check_moments(c, samples, M, zero, prior, M);
+    gp_model_destroy(m);
+    gp_kernel_destroy(k);
+}
+
+static void samples_have_the_mean_and_covariance_of_the_model(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_samples);
+}
+
+/* 300 points on a line of 3 length scales: the covariance is singular to rounding, and the samples are smooth all the same. White noise is
+ * no part of f. */
+static void samples_of_close_points_are_smooth(void **state)
+{
+    enum { MANY = 300 };
+    double points[MANY], sample[MANY], steps = 0;
+    GpContext *c = NULL;
+    GpKernel *k = kernel("1*rbf(1) + white(0.5)", 1);
+    (void)state;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    for (int i = 0; i < MANY; i++) points[i] = 0.01 * i;
+    check_ok(gp_sample_prior(c, k, MANY, points, MANY, 1, 3, sample, MANY));
+    for (int i = 1; i < MANY; i++) steps = fmax(steps, fabs(sample[i] - sample[i - 1]));
+    assert_true(steps < 0.05 && steps > 1e-4);   /* a slope of 1 a length scale, seldom above 4, and the root of the jitter */
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
+static void wrong_calls_of_samples_are_refused(void **state)
+{
+    const GpData data = small_data();
+    const double bad[] = { 1, NAN, 0, 0 };
+    double out[4], S[4];
+    GpContext *c = NULL;
+    GpKernel *k = kernel("2*rbf(0.5)", D);
+    GpModel *m = NULL;
+    GpFitOptions o = gp_fit_defaults(GP_F64);
+    (void)state;
+    o.noise_variance = 0.1;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    check_ok(gp_fit(&m, c, k, &data, &o));
+    assert_int_equal(gp_sample(m, 2, bad, 2, 1, 1, out, 2), GP_BAD_DATA);
+    assert_non_null(strstr(gp_message(), "row 1, column 0"));
+    assert_int_equal(gp_sample(m, 2, x, 1, 1, 1, out, 2), GP_BAD_ARGUMENT);
+    assert_int_equal(gp_predict_covariance(m, 2, x, 2, NULL, S, 1), GP_BAD_ARGUMENT);
+    assert_int_equal(gp_predict_covariance(NULL, 2, x, 2, NULL, S, 2), GP_BAD_ARGUMENT);
+    assert_int_equal(gp_sample_prior(c, NULL, 2, x, 2, 1, 1, out, 2), GP_BAD_ARGUMENT);
+    check_ok(gp_sample(m, 0, x, 2, 1, 1, out, 2));
+    check_ok(gp_sample(m, 2, x, 2, 0, 1, out, 2));
+    gp_model_destroy(m);
     gp_kernel_destroy(k);
     gp_context_destroy(c);
 }
@@ -470,6 +621,10 @@ int main(void)
         cmocka_unit_test(backends_and_precisions_agree_on_the_gradient),
         cmocka_unit_test(leave_one_out_equals_refits),
         cmocka_unit_test(leave_one_out_works_in_blocks_and_in_the_units_of_y),
+        cmocka_unit_test(covariances_follow_from_variances),
+        cmocka_unit_test(samples_have_the_mean_and_covariance_of_the_model),
+        cmocka_unit_test(samples_of_close_points_are_smooth),
+        cmocka_unit_test(wrong_calls_of_samples_are_refused),
         cmocka_unit_test(parameters_can_be_read_and_set),
         cmocka_unit_test(a_wrong_text_gives_no_kernel),
         cmocka_unit_test(a_backend_without_the_kernel_says_so),
