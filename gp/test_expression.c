@@ -21,6 +21,21 @@ static GpExpression parsed(const char *text, size_t d)
     return e;
 }
 
+/* Field by field: what lies between the fields is anybody's. */
+static void check_same(const GpExpression *e, const GpExpression *f)
+{
+    assert_true(e->d == f->d && e->nodes == f->nodes && e->parameters == f->parameters);
+    for (int i = 0; i < e->nodes; i++) {
+        const GpNode *x = &e->node[i], *y = &f->node[i];
+        assert_true(x->kind == y->kind && x->left == y->left && x->power == y->power && x->parameter == y->parameter &&
+                    x->parameters == y->parameters && x->dimensions == y->dimensions);
+    }
+    for (int i = 0; i < e->parameters; i++) {
+        const GpParameter *x = &e->parameter[i], *y = &f->parameter[i];
+        assert_true(x->value == y->value && x->lower == y->lower && x->upper == y->upper && x->fixed == y->fixed);
+    }
+}
+
 /* ---- values and derivatives ---- */
 
 /* k(a, b) and dk/dlog of each parameter for a = (0.25, -1.5, 2), b = (1, 0.5, 1.75), by the formulas of expression.h in 50 digits (mpmath).
@@ -201,7 +216,7 @@ static void what_is_printed_parses_to_the_same_bits(void **state)
         second = parsed(once, (size_t)dimensions);
         (void)gp_expression_print(&second, twice, sizeof twice);
         assert_string_equal(once, twice);
-        assert_memory_equal(&first, &second, sizeof first);
+        check_same(&first, &second);
     }
 }
 
@@ -426,7 +441,7 @@ static void a_constant_times_one_rbf_is_recognised(void **state)
     assert_true(k.variance == 1 && k.inverse_length[1] == 2);
     assert_int_equal(gp_expression_rbf(&made, 2, lengths, 2), GP_OK);
     const GpExpression same = parsed("2*rbf(0.5,4)", 2);
-    assert_memory_equal(&made, &same, sizeof made);
+    check_same(&made, &same);
     assert_int_equal(gp_expression_is_stationary(&made), 1);
     const GpExpression linear = parsed("rbf(1) + linear(1)*2", 2);
     assert_int_equal(gp_expression_is_stationary(&linear), 0);
