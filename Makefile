@@ -33,7 +33,7 @@ objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
 
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
-.PHONY: all bench test roof list cuda deps help clean FORCE
+.PHONY: all bench test roof list cuda deps install help clean FORCE
 all: $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
@@ -72,6 +72,32 @@ $(BUILD)/deps.ok: common/deps.sh
 	@mkdir -p $(BUILD); common/deps.sh '$(CC)' '$(NVCC)' && touch $@
 $(BUILD)/registered.list: FORCE
 	@mkdir -p $(BUILD); echo '$(NVCC) $(registered)' | cmp -s - $@ || echo '$(NVCC) $(registered)' > $@
+# The library for others: one header (with the statuses it speaks of), an archive, a shared object that shows gp_* alone, and gp.pc.
+PREFIX ?= /usr/local
+pic    := $(patsubst $(BUILD)/%,$(BUILD)/pic/%,$(call objects,$(call sources,common gp)) $(BUILD)/gp_backends.o)
+$(BUILD)/pic/%.c.o: %.c | $(BUILD)/registry.h
+	@mkdir -p $(@D)
+	$(CC) $(CC_FLAGS) -fPIC -c -o $@ $<
+$(BUILD)/pic/%.cu.o: %.cu | $(BUILD)/registry.h
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -Xcompiler -fPIC -c -o $@ $<
+$(BUILD)/pic/gp_backends.o: $(BUILD)/gp_backends.c
+	@mkdir -p $(@D)
+	$(CC) $(CC_FLAGS) -fPIC -c -o $@ $<
+$(BUILD)/libgp.so: $(pic) gp/libgp.map
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libgp.so.0 -Wl,--version-script=gp/libgp.map -o $@ $(pic) $(LDLIBS)
+$(BUILD)/gp.h: gp/gp.h common/status.h
+	sed -e '/#include "common\/status.h"/{r common/status.h' -e 'd}' gp/gp.h >$@
+$(BUILD)/gp.pc: gp/gp.pc.in Makefile FORCE
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libs@|$(CUDA_LIBS) -llapacke -lopenblas -lnlopt -lcsv -lm -fopenmp|' gp/gp.pc.in >$@
+install: $(BUILD)/libgp.a $(BUILD)/libgp.so $(BUILD)/gp.h $(BUILD)/gp.pc ## install the Gaussian-process library under PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(BUILD)/gp.h $(DESTDIR)$(PREFIX)/include/gp.h
+	install -m 644 $(BUILD)/libgp.a $(DESTDIR)$(PREFIX)/lib/libgp.a
+	install -m 755 $(BUILD)/libgp.so $(DESTDIR)$(PREFIX)/lib/libgp.so.0
+	ln -sf libgp.so.0 $(DESTDIR)$(PREFIX)/lib/libgp.so
+	install -m 644 $(BUILD)/gp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/gp.pc
+
 # What environment.c writes into every results file.
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
 TREE   ?= $(if $(COMMIT),$(if $(shell git status --porcelain 2>/dev/null),modified,clean),unknown)
