@@ -33,7 +33,7 @@ static const char usage[] =
     "run:     -f REGEX        problems, e.g. 'reduction|kernel_matrix/lower'    --approach REGEX  e.g. 'cuda/.*'\n"
     "         -n SIZES        1000 or 500,1000 or 2^10:2^28:4                    --precision f32|f64\n"
     "         --time LIST     kernel,e2e,pageable,first                           --full | --quick (default)\n"
-    "         --ci PERCENT    stop at this half width of the interval (1)         --max-time S  a visit (0.08)\n"
+    "         --ci PERCENT    stop at this half width of the interval (1)         --max-time S  a visit (0.06)\n"
     "         --max-run S     skip what would take longer (1)                   --rounds N    --seed N\n"
     "         --steps         also the steps of each lesson's ladder              --hot         do not rotate inputs\n"
     "         -o FILE         --resume FILE   go on after an interruption, or with other options   --no-report   --no-roof\n"

@@ -26,7 +26,7 @@ MeasureOptions measure_defaults(int full)
     MeasureOptions o = { .full = full, .precisions = { 1, 1 }, .half_width = 0.01, .seed = 20261201, .first_calls = 1, .cold = 1 };
     for (int t = 0; t < TIMES; t++) o.times[t] = 1;
     o.rounds = full ? 3 : 2;
-    o.visit_s = full ? 0.3 : 0.08;
+    o.visit_s = full ? 0.3 : 0.06;
     o.run_s = full ? 10 : 1;
     return o;
 }
