@@ -18,12 +18,13 @@ comma        := ,
 LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -lcsv -lnlopt -ldl -lm -fopenmp
 
 # A folder is a problem, a file is an approach: both are found, never listed.
-sources     = $(filter-out $(foreach d,$(1),$(d)/test_% $(d)/main.c),$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*.cu)))
+sources     = $(filter-out $(foreach d,$(1),$(d)/test_% $(d)/fuzz_% $(d)/main.c),$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*.cu)))
 backends   := gp/cpu_naive.c gp/cpu_openmp.c gp/cuda_naive.cu gp/cuda_optimized.cu
 devices    := $(wildcard bench/device_*.cu)
 problems   := $(wildcard lessons/*/problem.c)
 steps      := $(wildcard lessons/*/steps.c)
 examples   := $(wildcard gp/examples/*.c)
+fuzzers    := $(wildcard gp/fuzz_*.c bench/fuzz_*.c)
 tests      := $(wildcard common/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
 approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/*/*.c lessons/*/*.cu lessons/*/*.py))
 registered := $(problems) $(sort $(approaches)) $(devices) $(backends)
@@ -33,7 +34,7 @@ objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
 
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
-.PHONY: all bench test roof list cuda deps install help clean FORCE
+.PHONY: all bench test roof list fuzz cuda deps install help clean FORCE
 all: $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
@@ -43,6 +44,11 @@ roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix prod
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here
 	$< list
+fuzz: ## feed the readers of texts and files with damaged ones, each for SECONDS (600); needs clang with libomp
+	$(MAKE) BUILD=build/fuzz CC=clang NVCC= CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -Wno-pass-failed' $(fuzzers:%.c=build/fuzz/%)
+	for f in $(fuzzers:%.c=%); do \
+	    mkdir -p build/fuzz/corpus/$$f && cp -n $(FUZZ_SEEDS) build/fuzz/corpus/$$f/ && echo "$$f" && \
+	    build/fuzz/$$f -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$f || exit 1; done
 cuda: ## fetch nvcc and CUDA's libraries into .cuda, without root
 	common/cuda_wheels.sh
 deps: ## install the system packages that are missing (DEPS=skip turns this off everywhere)
@@ -61,6 +67,10 @@ $(BUILD)/bench_cli: $(BUILD)/bench/main.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/gp/examples/%: $(BUILD)/gp/examples/%.c.o $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+SECONDS ?= 600
+FUZZ_SEEDS := bench/testdata/fuzz_seeds/*
+$(fuzzers:%.c=build/fuzz/%): build/fuzz/%: build/fuzz/%.c.o build/fuzz/libbench.a build/fuzz/libgp.a
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 $(BUILD)/%.test: $(BUILD)/%.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
