@@ -3,6 +3,7 @@
 #include "gp/expression.h"
 #include "common/try.h"
 #include "gp/cpu_exp.h"
+#include <float.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <math.h>
@@ -38,6 +39,12 @@ static double length_of(const GpExpression *e, const GpNode *node, int k)
     const int lengths = lengths_of(node);
     return e->parameter[node->parameter + functions[node->kind].own + (lengths == 1 ? 0 : k)].value;
 }
+
+/* Scales and squares stay finite, for 0 * infinity is NaN: a 1024th of these is still a number times 64 columns and Matern 5/2's 5. */
+static const float largest_f32 = FLT_MAX;
+static const double largest_f64 = DBL_MAX;
+static float at_most_f32(double x, float limit) { return x < (double)limit ? (float)x : limit; }
+static double at_most_f64(double x, double limit) { return x < limit ? x : limit; }
 
 #include <tgmath.h>
 #define Real    float
@@ -112,8 +119,8 @@ static GpStatus parse_number(Parser *p, double *value)
     memcpy(copy, p->text + p->at, length);
     copy[length] = '\0';
     *value = strtod(copy, NULL);
-    if (!(*value > 0 && *value <= 1e300 && *value >= 1e-300))
-        return fail(GP_BAD_ARGUMENT, "kernel, character %zu: %s must lie between 1e-300 and 1e300", p->at + 1, copy);
+    if (!(*value > 0 && isfinite(*value)))   /* what the setters take, so that what is printed parses */
+        return fail(GP_BAD_ARGUMENT, "kernel, character %zu: %s must lie between 5e-324 and 1.7e308", p->at + 1, copy);
     p->at += length;
     return GP_OK;
 }
@@ -333,7 +340,7 @@ int gp_expression_is_rbf(const GpExpression *e, GpRbf *k)
     if (!(e->nodes == 1 || (e->nodes == 3 && last->kind == GP_NODE_PRODUCT && constant->kind == GP_NODE_CONSTANT))) return 0;
     if (rbf->kind != GP_NODE_RBF || rbf->dimensions != all_columns(e->d)) return 0;
     *k = (GpRbf){ .d = (size_t)e->d, .variance = constant ? first_parameter(e, constant) : 1 };
-    for (int j = 0; j < e->d; j++) k->inverse_length[j] = 1 / length_of(e, rbf, j);
+    for (int j = 0; j < e->d; j++) k->inverse_length[j] = at_most_f64(1 / length_of(e, rbf, j), largest_f64);
     return 1;
 }
 

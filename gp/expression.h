@@ -45,7 +45,8 @@ typedef struct {
     GpParameter parameter[GP_MAX_PARAMETERS];
 } GpExpression;
 
-/* variance exp(-1/2 sum_j ((a_j - b_j) inverse_length[j])^2): what backends have kernels of their own for, passed to device code by value. */
+/* variance exp(-1/2 sum_j ((a_j - b_j) inverse_length[j])^2): what backends have kernels of their own for, passed to device code by value.
+ */
 typedef struct {
     size_t d;
     double variance;

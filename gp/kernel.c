@@ -72,6 +72,7 @@ GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p)
     if (!(p.lower > 0 && p.lower <= p.value && p.value <= p.upper && isfinite(p.upper)))
         return fail(GP_BAD_ARGUMENT, "gp_kernel_set_parameter: value %g, bounds %g to %g; they must be positive, finite and in this order",
                     p.value, p.lower, p.upper);
+    p.fixed = p.fixed != 0;   /* as the text has it */
     k->expression.parameter[i] = p;
     return GP_OK;
 }

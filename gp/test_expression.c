@@ -275,6 +275,95 @@ static void rows_do_not_depend_on_their_neighbours(void **state)
     }
 }
 
+/* ---- what is easily forgotten ---- */
+
+/* z has a stride of its own: a row of a matrix. */
+static void a_point_may_be_a_row_of_a_matrix(void **state)
+{
+    static const char *const texts[] = { "rbf(0.75,2,1.25)", "rq(3,2)[0,2]", "periodic(1.75,2)", "linear(0.5)",
+                                         "matern32(1)*linear(2)[2]" };
+    const double one = 1, strided[9] = { 1, 7, 7, 7, 0.5, 7, 7, 7, 1.75 };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const GpExpression e = parsed(texts[i], 3);
+        double together, apart, gradient[2][GP_MAX_PARAMETERS] = { { 0 } };
+        gp_expression_column_f64(&e, 1, a, 1, b, 1, GP_NO_ROW, &together);
+        gp_expression_column_f64(&e, 1, a, 1, strided, 4, GP_NO_ROW, &apart);
+        assert_true(together == apart);
+        gp_expression_gradient_f64(&e, 1, a, 1, b, 1, GP_NO_ROW, &one, gradient[0]);
+        gp_expression_gradient_f64(&e, 1, a, 1, strided, 4, GP_NO_ROW, &one, gradient[1]);
+        for (int p = 0; p < e.parameters; p++) assert_true(gradient[0][p] == gradient[1][p]);
+    }
+}
+
+/* Of 64 columns each counts: distance 64 / 16^2 = 1/4 exactly, dot product 64 * 3 * 0.5. */
+static void all_64_columns_count(void **state)
+{
+    double x[64], z[64], k;
+    const GpExpression rbf = parsed("rbf(16)", 64), last = parsed("rbf(1)[63]", 64), linear = parsed("linear(1)", 64);
+    (void)state;
+    for (int j = 0; j < 64; j++) {
+        x[j] = 3;
+        z[j] = 2;
+    }
+    gp_expression_column_f64(&rbf, 1, x, 1, z, 1, GP_NO_ROW, &k);
+    check_value("rbf(16)", "64 columns", k, exp(-0.125), 1, DBL_EPSILON);
+    gp_expression_column_f64(&last, 1, x, 1, z, 1, GP_NO_ROW, &k);
+    check_value("rbf(1)[63]", "the last column", k, exp(-0.5), 1, DBL_EPSILON);
+    gp_expression_column_f64(&linear, 1, x, 1, z, 1, GP_NO_ROW, &k);
+    assert_true(k == 64 * 6);
+}
+
+/* Scaled distances whose squares overflow, and squared lengths that underflow: a number, whatever it is, not NaN. (Not so a period that
+ * far below the distance: no phase is left.) */
+static void extreme_scales_give_numbers(void **state)
+{
+    static const char *const forms[] = { "rbf(%s)", "matern12(%s)", "matern32(%s)", "matern52(%s)", "rq(1,%s)", "periodic(1,%s)",
+                                         "rbf(1,%s)", "matern52(%s,1)" };
+    static const char *const lengths[] = { "5e-324", "1e-300", "1e-170", "1e-45", "1e-25", "1e-20", "1e-5", "1", "1e5", "1e30", "1.7e308" };
+    static const double distances[] = { 0, 1e-30, 1, 1e15, 1e20, 1e37 };
+    (void)state;
+    for (size_t f = 0; f < 8; f++)
+        for (size_t l = 0; l < 11; l++)
+            for (size_t i = 0; i < 6; i++) {
+                char text[64] = "";
+                add_text(text, forms[f], lengths[l]);
+                const GpExpression e = parsed(text, 2);
+                const double z[2] = { 0, 0 }, x[2] = { distances[i], distances[i] }, one = 1;
+                const float zf[2] = { 0, 0 }, xf[2] = { (float)x[0], (float)x[1] }, onef = 1;
+                double k, gradient[4] = { 0 };
+                float kf;
+                gp_expression_column_f64(&e, 1, x, 1, z, 1, GP_NO_ROW, &k);
+                gp_expression_column_f32(&e, 1, xf, 1, zf, 1, GP_NO_ROW, &kf);
+                gp_expression_gradient_f64(&e, 1, x, 1, z, 1, GP_NO_ROW, &one, gradient);
+                gp_expression_gradient_f32(&e, 1, xf, 1, zf, 1, GP_NO_ROW, &onef, gradient + 2);
+                if (!(k >= 0 && k <= 1 && kf >= 0 && kf <= 1)) fail_msg("%s at %g: %g, float32 %g", text, x[0], k, (double)kf);
+                for (int p = 0; p < 4; p++)
+                    if (!isfinite(gradient[p])) fail_msg("%s at %g: derivative %g", text, x[0], gradient[p]);
+            }
+}
+
+static void a_period_however_short_is_met_at_distance_zero(void **state)
+{
+    const GpExpression e = parsed("periodic(5e-324,1)", 1);
+    const double x = 3;
+    const float xf = 3;
+    double k;
+    float kf;
+    (void)state;
+    gp_expression_column_f64(&e, 1, &x, 1, &x, 1, GP_NO_ROW, &k);
+    gp_expression_column_f32(&e, 1, &xf, 1, &xf, 1, GP_NO_ROW, &kf);
+    assert_true(k == 1 && kf == 1);
+}
+
+static void default_bounds_are_those_of_scikit_learn_and_give_way(void **state)
+{
+    const GpExpression e = parsed("2*rbf(1e-7)*matern32(1e8)*matern12(3 in 1..4)", 1);
+    static const double lower[] = { 1e-5, 1e-7, 1e-5, 1 }, upper[] = { 1e5, 1e5, 1e8, 4 };
+    (void)state;
+    for (int p = 0; p < 4; p++) assert_true(e.parameter[p].lower == lower[p] && e.parameter[p].upper == upper[p]);
+}
+
 /* ---- text ---- */
 
 static void texts_are_printed_in_their_plain_form(void **state)
@@ -295,6 +384,7 @@ static void texts_are_printed_in_their_plain_form(void **state)
         { "rbf(0.5 in 1e-3..10)", "rbf(0.5 in 0.001..10)" },
         { "rbf(0.5! in .1..1.)", "rbf(0.5! in 0.1..1)" },
         { "rbf(1e6)", "rbf(1e+06)" },
+        { "1.7e308*rbf(5e-324)", "1.7e+308*rbf(5e-324)" },
         { "0.1", "0.1" },
         { "0.1000000000000000055511151231257827", "0.1" },
     };
@@ -339,6 +429,7 @@ static void mistakes_are_refused_with_their_place(void **state)
         { "rbf(1,)", "character 7: expected a number, found ')'" },
         { "rbf(-1)", "character 5: expected a number, found '-'" },
         { "rbf(0)", "character 5: 0 must lie between" },
+        { "rbf(1e-400)", "character 5: 1e-400 must lie between" },
         { "rbf(1e999)", "character 5: 1e999 must lie between" },
         { "rbf(nan)", "character 5: expected a number, found 'n'" },
         { "rbf(.)", "character 5: expected a number, found '.'" },
@@ -393,6 +484,16 @@ static void too_large_an_expression_is_refused(void **state)
     memcpy(text, "rbf(", 4);
     assert_int_equal(gp_expression_parse(&e, text, 1), GP_BAD_ARGUMENT);
     assert_non_null(strstr(gp_message(), "more than 128 parameters"));
+    repeat(text, "1+", 32);
+    strcat(text, "1");            /* 33 constants, 32 sums */
+    assert_int_equal(gp_expression_parse(&e, text, 1), GP_BAD_ARGUMENT);
+    repeat(text, "1+", 31);
+    strcat(text, "1^2");          /* 32 constants, 31 sums, a power */
+    assert_int_equal(gp_expression_parse(&e, text, 1), GP_OK);
+    assert_int_equal(e.nodes, GP_MAX_NODES);
+    repeat(text, "(1)+", 31);
+    strcat(text, "((1))");        /* 33 pairs of parentheses, never more than 2 of them open */
+    assert_int_equal(gp_expression_parse(&e, text, 1), GP_OK);
     repeat(text, "1", 1000);
     assert_int_equal(gp_expression_parse(&e, text, 1), GP_BAD_ARGUMENT);
     assert_non_null(strstr(gp_message(), "a number of 1000 characters"));
@@ -411,8 +512,11 @@ static void damaged_texts_never_crash(void **state)
         for (int c = 0; c < changes; c++)
             text[pick(&d, length)] = pick(&d, 4) ? "0123456789.eE+-*()[],^! inrbf"[pick(&d, 29)] : (char)pick(&d, 256);
         GpExpression e;
-        if (gp_expression_parse(&e, text, 2) == GP_OK) (void)gp_expression_print(&e, printed, sizeof printed);
-        else assert_true(strlen(gp_message()) > 20);
+        if (gp_expression_parse(&e, text, 2) == GP_OK) {
+            assert_in_range(gp_expression_print(&e, printed, sizeof printed), 1, sizeof printed - 1);
+            const GpExpression again = parsed(printed, 2);
+            check_same(&e, &again);
+        } else assert_true(strlen(gp_message()) > 20);
     }
 }
 
@@ -457,6 +561,11 @@ int main(void)
         cmocka_unit_test(what_is_printed_parses_to_the_same_bits),
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
+        cmocka_unit_test(a_point_may_be_a_row_of_a_matrix),
+        cmocka_unit_test(all_64_columns_count),
+        cmocka_unit_test(extreme_scales_give_numbers),
+        cmocka_unit_test(a_period_however_short_is_met_at_distance_zero),
+        cmocka_unit_test(default_bounds_are_those_of_scikit_learn_and_give_way),
         cmocka_unit_test(texts_are_printed_in_their_plain_form),
         cmocka_unit_test(parameters_have_names),
         cmocka_unit_test(mistakes_are_refused_with_their_place),
