@@ -7,6 +7,7 @@
 #include "bench/report.h"
 #include "bench/roof.h"
 #include "bench/sizes.h"
+#include "common/blas_core.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <errno.h>
@@ -393,6 +394,7 @@ int main(int argc, char **argv)
     Options o;
     char command[1024] = "bench";
     const char *verb = argc > 1 ? argv[1] : "";
+    blas_core_correct(argv);
     for (int i = 1; i < argc; i++) snprintf(command + strlen(command), sizeof command - strlen(command), " %s", argv[i]);
     if (strcmp(verb, "first") == 0 && argc == 7) return command_first(argv + 2);
     if (argc < 2 || strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {

@@ -68,6 +68,13 @@ static void a_size_beyond_memory_is_a_row_with_the_numbers(void **state)
            "GB of host memory");
 }
 
+static void the_users_choice_of_a_blas_core_stands(void **state)
+{
+    (void)state;
+    expect("OPENBLAS_CORETYPE=Prescott $B env | grep blas_core", 0, "Prescott");
+    expect("$B env | grep -c 'blas_core.*Prescott'; env | grep -c CORETYPE", 1, "0\n0");
+}
+
 static void a_run_can_be_reported_compared_with_itself_and_exported(void **state)
 {
     (void)state;
@@ -137,6 +144,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_get_one_clear_line_and_exit_2),
         cmocka_unit_test(a_size_beyond_memory_is_a_row_with_the_numbers),
+        cmocka_unit_test(the_users_choice_of_a_blas_core_stands),
         cmocka_unit_test(a_run_can_be_reported_compared_with_itself_and_exported),
         cmocka_unit_test(without_gnuplot_the_page_is_written_and_says_so),
         cmocka_unit_test(an_unwritable_results_folder_is_said_before_measuring),

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "common/blas_core.h"
 #include "common/clock.h"
 #include "common/memory.h"
 #include "common/random.h"
@@ -53,6 +54,16 @@ static void memory_is_aligned_zeroed_and_refused_in_words_when_it_cannot_be(void
     assert_non_null(strstr(gp_message(), "the matrix"));
     assert_int_equal(memory_alloc_uninitialised(&x, (size_t)1 << 60, 1, "the matrix"), GP_NO_MEMORY);
     assert_true(memory_available() > 0);
+}
+
+static void a_core_older_than_the_instructions_is_replaced(void **state)
+{
+    (void)state;
+    assert_string_equal(blas_core_for("Prescott", 1, 1), "SkylakeX");
+    assert_string_equal(blas_core_for("Prescott", 0, 1), "Haswell");
+    assert_null(blas_core_for("Prescott", 0, 0));
+    assert_null(blas_core_for("SapphireRapids", 1, 1));
+    assert_null(blas_core_for("Zen", 0, 1));
 }
 
 /* Known answer of Philox4x32-10 for a zero counter and key, from Random123's own kat_vectors. */
@@ -128,6 +139,7 @@ int main(void)
         cmocka_unit_test(a_failure_keeps_its_message_and_may_quote_the_last_one),
         cmocka_unit_test(messages_belong_to_their_thread),
         cmocka_unit_test(memory_is_aligned_zeroed_and_refused_in_words_when_it_cannot_be),
+        cmocka_unit_test(a_core_older_than_the_instructions_is_replaced),
         cmocka_unit_test(random_numbers_are_philox),
         cmocka_unit_test(random_arrays_do_not_depend_on_who_fills_them),
         cmocka_unit_test(normal_numbers_have_mean_zero_and_variance_one),

@@ -50,7 +50,7 @@ static void a_program_needs_the_installed_files_alone(void **state)
     assert_int_equal(run("make -s --no-print-directory install PREFIX=$T/usr BUILD=$BUILD"), 0);
     if (run("nm -D $T/usr/lib/libgp.so | grep -q __asan") == 0) skip();   /* wants a program that is built so too */
     assert_int_equal(run("cd $T && cc -Wall -Wextra -pedantic -std=c11 -Iusr/include p.c -Lusr/lib -lgp -o p && test "
-                         "\"$(LD_LIBRARY_PATH=usr/lib ./p)\" = 1.000"),
+                         "\"$(LD_LIBRARY_PATH=usr/lib:$LD_LIBRARY_PATH ./p)\" = 1.000"),
                      0);
     assert_int_equal(
         run("cd $T && libs=$(sed -n 's/^Libs.private: //p' usr/lib/pkgconfig/gp.pc) && cc -Iusr/include p.c usr/lib/libgp.a $libs -o s && "
