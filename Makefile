@@ -124,6 +124,7 @@ $(BUILD)/build_info.h: FORCE
 	$(file >$@.new,$(build_info))
 	@cmp -s $@.new $@ || cp $@.new $@
 $(BUILD)/bench/environment.c.o: $(BUILD)/build_info.h
+$(BUILD)/gp/cuda_compiled.c.o $(BUILD)/pic/gp/cuda_compiled.c.o: gp/cuda_expression.cuh
 $(BUILD)/%.o: $(BUILD)/%.c
 	$(CC) $(CC_FLAGS) -c -o $@ $<
 $(BUILD)/%.c.o: %.c | $(BUILD)/registry.h

@@ -41,9 +41,8 @@ struct GpBackend {
     GpStatus (*download_native)(GpContext *c, void *host, const void *array, size_t bytes);  /* waits */
     GpStatus (*copy)(GpContext *c, void *to, const void *from, size_t count);           /* within the backend */
 
-    /* K (n x n, leading dimension ld) = k(X, X) + diagonal I, white noise of k included. GP_UNAVAILABLE for an expression that the backend
-     * can't evaluate (the message says which it can). X is n x d with leading dimension n. GP_LOWER leaves the strict upper
-     * triangle alone. Distances are never negative and never |a|^2 + |b|^2 - 2ab. */
+    /* K (n x n, leading dimension ld) = k(X, X) + diagonal I, white noise of k included. X is n x d with leading dimension n. GP_LOWER leaves
+     * the strict upper triangle alone. Distances are never negative and never |a|^2 + |b|^2 - 2ab. */
     GpStatus (*covariance)(GpContext *c, const GpExpression *k, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld);
     /* C (n x m, leading dimension ldc) = k(X, Z), X n x d (leading dimension n), Z m x d (leading dimension ldz). */
     GpStatus (*cross_covariance)(GpContext *c, const GpExpression *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
@@ -51,10 +50,11 @@ struct GpBackend {
     /* K = L L', lower, in place. *failed_row: 0, or 1 + the row whose pivot was not positive (tested !(pivot > 0)); then the status is
      * still GP_OK and the lower triangle is destroyed. */
     GpStatus (*factor)(GpContext *c, size_t n, void *L, size_t ld, size_t *failed_row);
-    /* The lower triangle of L becomes that of K^-1. NULL, as `gradient`: the backend can't train yet. */
+    /* The lower triangle of L becomes that of K^-1. */
     GpStatus (*inverse)(GpContext *c, size_t n, void *L, size_t ld);
     /* gradient[p] = 1/2 sum_ij (alpha_i alpha_j - K^-1_ij) dk(x_i, x_j) / dlog parameter[p] for all parameters in one pass over the pairs,
-     * and *diagonal = 1/2 sum_i (alpha_i^2 - K^-1_ii). Sums are in double and the same in every run; waits. (GPML 5.9) */
+     * and *diagonal = 1/2 sum_i (alpha_i^2 - K^-1_ii). Sums are the same in every run, and in double but for runs of
+     * at most 256 terms; waits. (GPML 5.9) */
     GpStatus (*gradient)(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *inverse, size_t ld, const void *alpha,
                          double *gradient, double *diagonal);
     /* B = L \ B (transpose 0) or L' \ B (transpose 1); B is n x m with leading dimension ldb. */

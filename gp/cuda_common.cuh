@@ -5,6 +5,9 @@
 #include "common/cuda_memory.cuh"
 #include "common/memory.h"
 #include "gp/backend.h"
+#include "gp/cuda_compiled.h"
+#include "gp/cuda_expression.cuh"
+#include <float.h>
 #include <stdlib.h>
 
 static inline size_t element_bytes(const GpContext *c) { return c->precision == GP_F64 ? sizeof(double) : sizeof(float); }
@@ -116,14 +119,31 @@ static void close_device(GpContext *c, int made)
     if (made) c->stream = NULL;
 }
 
-// Both backends have kernels for a constant times one rbf.
-static GpStatus rbf_only(const GpExpression *e, const char *backend, GpRbf *k)
+static_assert((int)expression::MAX_NODES == GP_MAX_NODES && (int)expression::MAX_PARAMETERS == GP_MAX_PARAMETERS &&
+                  (int)expression::MAX_COLUMNS == GP_MAX_DIMENSIONS && (int)expression::RBF == GP_NODE_RBF &&
+                  (int)expression::POWER == GP_NODE_POWER,
+              "cuda_expression.cuh and expression.h differ");
+
+static inline double largest_number(float) { return FLT_MAX; }
+static inline double largest_number(double) { return DBL_MAX; }
+
+// Any expression, for device code that looks at its nodes while it runs; passed by value.
+template <typename Real> static expression::WalkedExpression<Real> walked_of(const GpExpression *e)
 {
-    if (gp_expression_is_rbf(e, k)) return GP_OK;
-    return fail(GP_UNAVAILABLE, "%s evaluates a constant times one rbf over all columns only; use cpu/openmp for other kernels", backend);
+    expression::WalkedExpression<Real> w = {};
+    w.d = e->d;
+    w.count = e->nodes;
+    w.numbers = e->parameters;
+    for (int k = 0; k < e->nodes; k++) {
+        const GpNode *node = &e->node[k];
+        w.all[k] = { (unsigned char)node->kind,      (unsigned char)node->left,       (unsigned char)node->power,
+                     (unsigned char)node->parameter, (unsigned char)node->parameters, node->dimensions };
+    }
+    for (int p = 0; p < e->parameters; p++) w.number[p] = (Real)gp_device_number(e, p, largest_number(Real()));
+    return w;
 }
 
-// The kernel's parameters in the precision of the arithmetic, passed by value.
+// A constant times one rbf, which both backends have kernels of their own for.
 template <typename Real> struct Rbf {
     int d;
     Real variance, inverse_length[GP_MAX_DIMENSIONS];

@@ -89,17 +89,6 @@ cleanup:
     return status;
 }
 
-static GpStatus covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
-{
-    GpStatus status = GP_OK;
-    GpRbf k;
-    TRY(rbf_only(e, "cuda/naive", &k));
-    TRY(c->precision == GP_F64 ? covariance_t<double>(c, &k, n, x, diagonal, part, K, ld)
-                               : covariance_t<float>(c, &k, n, x, diagonal, part, K, ld));
-cleanup:
-    return status;
-}
-
 template <typename Real>
 static GpStatus cross_t(GpContext *c, const GpRbf *k, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C, size_t ldc)
 {
@@ -113,14 +102,105 @@ cleanup:
     return status;
 }
 
+// Any other expression; Z is X unless it is a RECTANGLE.
+template <typename Real>
+__global__ void expression_kernel(const __grid_constant__ expression::WalkedExpression<Real> e, size_t n, const Real *x, size_t m,
+                                  const Real *z, size_t ldz, Real diagonal, int part, Real *C, size_t ldc)
+{
+    const size_t i = blockIdx.x * (size_t)SIDE + threadIdx.x, j = blockIdx.y * (size_t)SIDE + threadIdx.y;
+    Real a[GP_MAX_DIMENSIONS], b[GP_MAX_DIMENSIONS];
+    if (i >= n || j >= m || (part == expression::LOWER && i < j)) return;
+    load_point(e, i, n, x, n, a);
+    load_point(e, j, m, z, ldz, b);
+    const bool same = part != expression::RECTANGLE && i == j;
+    C[i + j * ldc] = covariance_of(e, a, b, same) + (same ? diagonal : Real(0));
+}
+
+template <typename Real>
+static GpStatus expression_t(GpContext *c, const GpExpression *e, size_t n, const void *x, size_t m, const void *z, size_t ldz,
+                             double diagonal, expression::Part part, void *C, size_t ldc)
+{
+    GpStatus status = GP_OK;
+    if (n == 0 || m == 0) return GP_OK;
+    TRY(use_device(c));
+    expression_kernel<Real><<<squares(n, m), dim3(SIDE, SIDE), 0, stream_of(c)>>>(walked_of<Real>(e), n, (const Real *)x, m, (const Real *)z,
+                                                                                 ldz, (Real)diagonal, part, (Real *)C, ldc);
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
+}
+
+static GpStatus covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, double diagonal, GpPart part, void *K, size_t ld)
+{
+    GpRbf k;
+    if (gp_expression_is_rbf(e, &k))
+        return c->precision == GP_F64 ? covariance_t<double>(c, &k, n, x, diagonal, part, K, ld)
+                                      : covariance_t<float>(c, &k, n, x, diagonal, part, K, ld);
+    const expression::Part which = part == GP_FULL ? expression::FULL : expression::LOWER;
+    return c->precision == GP_F64 ? expression_t<double>(c, e, n, x, n, x, n, diagonal, which, K, ld)
+                                  : expression_t<float>(c, e, n, x, n, x, n, diagonal, which, K, ld);
+}
+
 static GpStatus cross_covariance(GpContext *c, const GpExpression *e, size_t n, const void *x, size_t m, const void *z, size_t ldz, void *C,
                                  size_t ldc)
 {
-    GpStatus status = GP_OK;
     GpRbf k;
-    TRY(rbf_only(e, "cuda/naive", &k));
-    TRY(c->precision == GP_F64 ? cross_t<double>(c, &k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, &k, n, x, m, z, ldz, C, ldc));
+    if (gp_expression_is_rbf(e, &k))
+        return c->precision == GP_F64 ? cross_t<double>(c, &k, n, x, m, z, ldz, C, ldc) : cross_t<float>(c, &k, n, x, m, z, ldz, C, ldc);
+    return c->precision == GP_F64 ? expression_t<double>(c, e, n, x, m, z, ldz, 0, expression::RECTANGLE, C, ldc)
+                                  : expression_t<float>(c, e, n, x, m, z, ldz, 0, expression::RECTANGLE, C, ldc);
+}
+
+// ---- the likelihood's gradient: one thread a column, then one a parameter ----
+
+template <typename Real>
+__global__ void gradient_columns(const __grid_constant__ expression::WalkedExpression<Real> e, size_t n, const Real *x, const Real *inverse,
+                                 size_t ld, const Real *alpha, double *sums)
+{
+    const size_t j = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    Real a[GP_MAX_DIMENSIONS], b[GP_MAX_DIMENSIONS];
+    double sum[GP_MAX_PARAMETERS + 1];
+    if (j >= n) return;
+    for (int p = 0; p <= e.parameters(); p++) sum[p] = 0;
+    load_point(e, j, n, x, n, b);
+    for (size_t i = j; i < n; i++) {   // a pair below the diagonal counts twice
+        const Real weight = (alpha[i] * alpha[j] - inverse[i + j * ld]) / (i == j ? 2 : 1);
+        if (i == j) sum[e.parameters()] += weight;
+        load_point(e, i, n, x, n, a);
+        add_gradient(e, a, b, i == j, weight, sum);
+    }
+    for (int p = 0; p <= e.parameters(); p++) sums[j + p * n] = sum[p];
+}
+
+__global__ void add_columns(size_t n, const double *sums, double *out)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++) sum += sums[j + threadIdx.x * n];
+    out[threadIdx.x] = sum;
+}
+
+static GpStatus gradient(GpContext *c, const GpExpression *e, size_t n, const void *x, const void *inverse, size_t ld, const void *alpha,
+                         double *out, double *diagonal)
+{
+    GpStatus status = GP_OK;
+    const unsigned count = (unsigned)e->parameters + 1;
+    double host[GP_MAX_PARAMETERS + 1], *sums = NULL;
+    TRY(use_device(c));
+    TRY(device_alloc((void **)&sums, (n + 1) * count * sizeof *sums, "sums of the gradient"));
+    if (c->precision == GP_F64)
+        gradient_columns<double><<<blocks_of(n, 32), 32, 0, stream_of(c)>>>(walked_of<double>(e), n, (const double *)x,
+                                                                           (const double *)inverse, ld, (const double *)alpha, sums);
+    else
+        gradient_columns<float><<<blocks_of(n, 32), 32, 0, stream_of(c)>>>(walked_of<float>(e), n, (const float *)x, (const float *)inverse,
+                                                                          ld, (const float *)alpha, sums);
+    TRY(CUDA(cudaGetLastError()));
+    add_columns<<<1, count, 0, stream_of(c)>>>(n, sums, sums + n * count);
+    TRY(CUDA(cudaGetLastError()));
+    TRY(download_native(c, host, sums + n * count, count * sizeof *host));
+    for (int p = 0; p < e->parameters; p++) out[p] = host[p];
+    *diagonal = host[e->parameters];
 cleanup:
+    device_free(sums);
     return status;
 }
 
@@ -220,6 +300,60 @@ static GpStatus solve(GpContext *c, size_t n, const void *L, size_t ld, int tran
                                   : solve_t(c, n, (const float *)L, ld, transpose, m, (float *)B, ldb);
 }
 
+// ---- inverse: L^-1 column by column from the last, then its product with its own transpose row by row, both in L's place ----
+
+template <typename Real> __global__ void inverse_column(size_t n, const Real *L, size_t ld, size_t j, Real *column)
+{
+    const size_t i = j + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    Real sum = i == j ? -1 : 0;
+    if (i >= n) return;
+    for (size_t k = j + 1; k <= i; k++) sum += L[i + k * ld] * L[k + j * ld];   // columns right of j hold the inverse already
+    column[i] = -sum / L[j + j * ld];
+}
+
+template <typename Real> __global__ void product_row(size_t n, const Real *M, size_t ld, size_t i, Real *row)
+{
+    const size_t j = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    Real sum = 0;
+    if (j > i) return;
+    for (size_t k = i; k < n; k++) sum += M[k + i * ld] * M[k + j * ld];
+    row[j] = sum;
+}
+
+template <typename Real> __global__ void store(size_t first, size_t count, const Real *from, Real *to, size_t step)
+{
+    const size_t k = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (k < count) to[(first + k) * step] = from[first + k];
+}
+
+template <typename Real> static GpStatus inverse_t(GpContext *c, size_t n, Real *L, size_t ld)
+{
+    GpStatus status = GP_OK;
+    Real *line = NULL;
+    const cudaStream_t stream = stream_of(c);
+    TRY(use_device(c));
+    TRY(device_alloc((void **)&line, n * sizeof *line, "a column of the inverse"));
+    for (size_t step = 0; step < n; step++) {
+        const size_t j = n - 1 - step;
+        inverse_column<Real><<<blocks_of(n - j, THREADS), THREADS, 0, stream>>>(n, L, ld, j, line);
+        store<Real><<<blocks_of(n - j, THREADS), THREADS, 0, stream>>>(j, n - j, line, L + j * ld, 1);
+    }
+    for (size_t i = 0; i < n; i++) {
+        product_row<Real><<<blocks_of(i + 1, THREADS), THREADS, 0, stream>>>(n, L, ld, i, line);
+        store<Real><<<blocks_of(i + 1, THREADS), THREADS, 0, stream>>>(0, i + 1, line, L + i, ld);
+    }
+    TRY(CUDA(cudaGetLastError()));
+    TRY(CUDA(cudaStreamSynchronize(stream)));   // `line` is in use until then
+cleanup:
+    device_free(line);
+    return status;
+}
+
+static GpStatus inverse(GpContext *c, size_t n, void *L, size_t ld)
+{
+    return c->precision == GP_F64 ? inverse_t(c, n, (double *)L, ld) : inverse_t(c, n, (float *)L, ld);
+}
+
 // ---- sums: one thread a column ----
 
 // a == NULL: the squares of the column.
@@ -302,6 +436,6 @@ extern "C" const GpBackend gp_backend_cuda_naive = {
     .name = "cuda/naive", .unavailable = unavailable, .create = create, .destroy = destroy, .memory_free = device_memory_free,
     .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
     .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
-    .cross_covariance = cross_covariance, .factor = factor, .solve = solve, .transposed_product = transposed_product,
+    .cross_covariance = cross_covariance, .factor = factor, .inverse = inverse, .gradient = gradient, .solve = solve, .transposed_product = transposed_product,
     .column_norms = column_norms, .subtract_gram = subtract_gram, .log_determinant = log_determinant,
 };

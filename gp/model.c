@@ -403,8 +403,6 @@ GpStatus gp_model_gradient(GpModel *m, void *matrix, double noise_variance, doub
     GpStatus status = GP_OK;
     const GpBackend *b = m->context->backend;
     double diagonal = 0;
-    if (!b->inverse || !b->gradient)
-        return fail(GP_UNAVAILABLE, "%s has no gradient of the likelihood; train on cpu/openmp", b->name);
     TRY(b->inverse(m->context, m->n, matrix, m->ld));
     TRY(b->gradient(m->context, &m->kernel, m->n, m->x, matrix, m->ld, m->alpha, gradient, &diagonal));
     *of_noise = noise_variance * diagonal;

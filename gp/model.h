@@ -26,6 +26,6 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
 /* Factors K for the model's kernel as it now is. `data` and `o` are those of gp_model_create, but for the noise variance. */
 GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o);
 /* d lml / dlog parameter of every parameter, and d lml / dlog of `noise_variance`. `matrix` holds the factor (leading dimension m->ld) and is
- * destroyed. GP_UNAVAILABLE on a backend that has no gradient. */
+ * destroyed. */
 GpStatus gp_model_gradient(GpModel *m, void *matrix, double noise_variance, double *gradient, double *of_noise);
 #endif
