@@ -109,7 +109,7 @@ static void store(void *x, size_t i, Precision p, double value)
     else ((double *)x)[i] = value;
 }
 
-static GpStatus random_order(const Case *c, size_t **order)
+GpStatus gp_predict_order(const Case *c, size_t **order)
 {
     GpStatus status = memory_alloc(order, c->n, sizeof **order, "gp predict: order of the points");
     if (status == GP_OK) random_permutation(*order, c->n, c->seed, ORDER);
@@ -117,24 +117,23 @@ static GpStatus random_order(const Case *c, size_t **order)
 }
 
 /* Row r of X is point order[r] of the grid; index j of point p is p / (g[0] .. g[j-1]) mod g[j]. Without a grid the points are random. */
-static GpStatus fill_synthetic(const Case *c, const Buffers *b)
+static GpStatus fill_synthetic(const Case *c, void *x, void *y)
 {
     GpStatus status = GP_OK;
     size_t g[GP_PREDICT_D], *order = NULL;
     const int grid = gp_predict_grid(c->n, g);
-    TRY(random_order(c, &order));
+    TRY(gp_predict_order(c, &order));
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < c->n; r++) {
         double sum = 0;
         for (size_t j = 0, rest = order[r]; j < GP_PREDICT_D; rest /= g[j], j++) {
-            const double x = grid ? random_uniform(c->seed, COORDINATES + j, rest % g[j])
-                                  : random_uniform(c->seed, POINTS, r * GP_PREDICT_D + j);
-            store(b->in[0], r + j * c->n, c->precision, x);
-            sum += x;
+            const double at = grid ? random_uniform(c->seed, COORDINATES + j, rest % g[j])
+                                   : random_uniform(c->seed, POINTS, r * GP_PREDICT_D + j);
+            store(x, r + j * c->n, c->precision, at);
+            sum += at;
         }
-        store(b->in[1], r, c->precision, sin(sum) + 0.1 * random_normal(c->seed, NOISE, r));
+        store(y, r, c->precision, sin(sum) + 0.1 * random_normal(c->seed, NOISE, r));
     }
-    for (size_t i = 0; i < (size_t)GP_PREDICT_M * GP_PREDICT_D; i++) store(b->in[2], i, c->precision, random_uniform(c->seed, TESTS, i));
 cleanup:
     memory_free(order);
     return status;
@@ -159,26 +158,37 @@ static GpStatus read_co2(double t[GP_PREDICT_CO2_N], double y[GP_PREDICT_CO2_N])
 }
 
 /* Times are centred so that float32 keeps them to a minute instead of an hour. */
-static GpStatus fill_co2(const Case *c, const Buffers *b)
+static GpStatus fill_co2(const Case *c, void *x, void *y)
 {
     GpStatus status = GP_OK;
-    double t[GP_PREDICT_CO2_N], y[GP_PREDICT_CO2_N], mean = 0;
+    double t[GP_PREDICT_CO2_N], co2[GP_PREDICT_CO2_N], mean = 0;
     size_t *order = NULL;
-    TRY(read_co2(t, y));
-    TRY(random_order(c, &order));
-    for (size_t i = 0; i < GP_PREDICT_CO2_N; i++) mean += y[i] / GP_PREDICT_CO2_N;
+    TRY(read_co2(t, co2));
+    TRY(gp_predict_order(c, &order));
+    for (size_t i = 0; i < GP_PREDICT_CO2_N; i++) mean += co2[i] / GP_PREDICT_CO2_N;
     for (size_t r = 0; r < GP_PREDICT_CO2_N; r++) {
-        store(b->in[0], r, c->precision, t[order[r]] - CO2_CENTRE);
-        store(b->in[1], r, c->precision, y[order[r]] - mean);
+        store(x, r, c->precision, t[order[r]] - CO2_CENTRE);
+        store(y, r, c->precision, co2[order[r]] - mean);
     }
-    for (size_t i = 0; i < GP_PREDICT_M; i++)
-        store(b->in[2], i, c->precision, CO2_FROM + (CO2_TO - CO2_FROM) * random_uniform(c->seed, TESTS, i) - CO2_CENTRE);
 cleanup:
     memory_free(order);
     return status;
 }
 
-static GpStatus fill(const Case *c, const Buffers *b) { return c->variant == GP_PREDICT_CO2 ? fill_co2(c, b) : fill_synthetic(c, b); }
+GpStatus gp_predict_fill(const Case *c, void *x, void *y)
+{
+    return c->variant == GP_PREDICT_CO2 ? fill_co2(c, x, y) : fill_synthetic(c, x, y);
+}
+
+static GpStatus fill(const Case *c, const Buffers *b)
+{
+    const size_t count = GP_PREDICT_M * gp_predict_model(c->variant).d;
+    for (size_t i = 0; i < count; i++) {
+        const double u = random_uniform(c->seed, TESTS, i);
+        store(b->in[2], i, c->precision, c->variant == GP_PREDICT_CO2 ? CO2_FROM + (CO2_TO - CO2_FROM) * u - CO2_CENTRE : u);
+    }
+    return gp_predict_fill(c, b->in[0], b->in[1]);
+}
 
 /* ---- the exact answer and its distance ---- */
 
@@ -207,7 +217,7 @@ static GpStatus reference(const Case *c, const Buffers *b, double *expected)
     TRY(widen(&p.x, b->in[0], p.n * p.model.d, c->precision));
     TRY(widen(&p.y, b->in[1], p.n, c->precision));
     TRY(widen(&p.z, b->in[2], p.m * p.model.d, c->precision));
-    TRY(random_order(c, &order));
+    TRY(gp_predict_order(c, &order));
     if (c->variant == GP_PREDICT_SYNTHETIC && gp_predict_grid(c->n, g)) TRY(gp_predict_product(&p, g, order, &a));
     else TRY(gp_predict_dense(&p, &a));
     expected[MEAN_ROUNDING] = a.mean_rounding;
@@ -269,4 +279,5 @@ const Problem gp_predict_problem = {
     .error = error, .tolerance = tolerance, .work = work,
 };
 
+#include "lessons/11_gp_predict/product_grid.inc"
 #include "lessons/11_gp_predict/reference.inc"

@@ -21,6 +21,9 @@ typedef struct {
  * points, in units of eps (reference.inc says how). */
 typedef struct { double *mean, *variance, mean_rounding, variance_rounding; } GpPredictAnswer;
 
+/* X (n x d) and y of a variant, in the case's precision, and the order in which X has the points of its grid (the caller frees it). */
+GpStatus gp_predict_fill(const Case *c, void *x, void *y);
+GpStatus gp_predict_order(const Case *c, size_t **order);
 /* Factors of n as equal as they come: g[0] * ... * g[7] = n. 1 if all are at most GP_PREDICT_FACTOR, else 0. */
 int gp_predict_grid(size_t n, size_t g[GP_PREDICT_D]);
 /* Any points: a Cholesky factor in long double, n^3/3. */
