@@ -29,8 +29,8 @@ static void references_agree_on_product_grids(void **state)
     for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
         const size_t n = grid_create(grids[k], x, y, order);
         GpLikelihoodAnswer product, dense;
-        must_work(gp_likelihood_product(n, x, y, grids[k], order, &product));
-        must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, n, x, y, &dense));
+        must_work(gp_likelihood_product(gp_likelihood_parameters(GP_LIKELIHOOD_SYNTHETIC), n, x, y, grids[k], order, &product));
+        must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, gp_likelihood_parameters(GP_LIKELIHOOD_SYNTHETIC), n, x, y, &dense));
         for (size_t i = 0; i < gp_likelihood_count(GP_LIKELIHOOD_SYNTHETIC); i++) {
             if (fabs(product.value[i] - dense.value[i]) > 1e-14 * dense.rounding[i])
                 fail_msg("grid %zu, number %zu: %.17g and %.17g", k, i, product.value[i], dense.value[i]);
@@ -51,12 +51,12 @@ static void derivatives_are_those_of_the_likelihood(void **state)
     const long double h = 1e-5L;
     GpLikelihoodAnswer middle, side[2];
     (void)state;
-    must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, n, x, y, &middle));
+    must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, gp_likelihood_parameters(GP_LIKELIHOOD_SYNTHETIC), n, x, y, &middle));
     for (size_t j = 0; j < GP_PREDICT_D; j++) {
         for (int s = 0; s < 2; s++) {
             const long double scale = expl(s ? -h : h);
             for (size_t i = 0; i < n; i++) x[i + j * n] *= scale;
-            must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, n, x, y, &side[s]));
+            must_work(gp_likelihood_dense(GP_LIKELIHOOD_SYNTHETIC, gp_likelihood_parameters(GP_LIKELIHOOD_SYNTHETIC), n, x, y, &side[s]));
             for (size_t i = 0; i < n; i++) x[i + j * n] /= scale;
         }
         const double difference = (side[1].value[0] - side[0].value[0]) / (2 * (double)h);
@@ -83,7 +83,7 @@ static void points_off_the_grid_are_an_error(void **state)
     GpLikelihoodAnswer a;
     (void)state;
     x[7] += 1e-9L;
-    assert_int_equal(gp_likelihood_product(n, x, y, g, order, &a), GP_BAD_DATA);
+    assert_int_equal(gp_likelihood_product(gp_likelihood_parameters(GP_LIKELIHOOD_SYNTHETIC), n, x, y, g, order, &a), GP_BAD_DATA);
 }
 
 int main(void)
