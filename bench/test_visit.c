@@ -223,6 +223,32 @@ static void a_run_longer_than_the_limit_is_skipped_after_one(void **state)
     cell_free(&cell);
 }
 
+static GpStatus slow_at_first(void *state)
+{
+    if (calls++ == 0) usleep(300000);   /* a library's start */
+    return own_run(state);
+}
+static GpStatus always_slow(void *state)
+{
+    calls++;
+    usleep(300000);
+    return own_run(state);
+}
+
+static void a_devices_first_run_does_not_count_for_the_limit_but_its_second_does(void **state)
+{
+    (void)state;
+    device_factor = 1;
+    const Approach first = WITH_STATE(ON_CUDA, slow_at_first, own_download), always = WITH_STATE(ON_CUDA, always_slow, own_download);
+    Cell cell = visit_with(&first, &fake_device);
+    assert_int_equal(cell.state, CELL_OK);
+    cell_free(&cell);
+    cell = visit_with(&always, &fake_device);
+    assert_int_equal(cell.state, CELL_SKIPPED);
+    assert_int_equal(calls, 2);
+    cell_free(&cell);
+}
+
 static size_t allocations;
 static GpStatus counting_allocate(const Case *c, void **state) { allocations++; return own_allocate(c, state); }
 
@@ -254,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_device_timer_that_misses_work_is_refused),
         cmocka_unit_test(a_card_that_always_throttles_still_yields_samples_that_are_flagged),
         cmocka_unit_test(a_run_longer_than_the_limit_is_skipped_after_one),
+        cmocka_unit_test(a_devices_first_run_does_not_count_for_the_limit_but_its_second_does),
         cmocka_unit_test(a_workspace_counts_as_memory_passed_through),
         cmocka_unit_test(a_slow_kernel_gets_at_least_one_sample_and_the_label_unconverged),
     };

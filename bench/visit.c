@@ -117,22 +117,29 @@ cleanup:
     return status;
 }
 
-/* A run foreseen as short may turn out long: a matrix whose columns all fall into one set of the cache is such a surprise. A device's
- * first run is long for other reasons. */
-static GpStatus check_run_time(const Visit *v, double run_s)
+/* A run foreseen as short may turn out long: a matrix whose columns all fall into one set of the cache is such a surprise. The first run of a
+ * device or a framework is long for other reasons, so that theirs is repeated before it counts. It leaves an answer that is wrong for set 0. */
+static GpStatus run_within_the_limit(Visit *v)
 {
+    GpStatus status = GP_OK;
     char took[32];
-    if (v->approach->where != ON_HOST || run_s <= v->o->options->run_s) return GP_OK;
+    double run_s = INFINITY;
+    for (int tries = v->approach->where == ON_HOST ? 1 : 2; tries > 0 && run_s > v->o->options->run_s; tries--) {
+        const double start = clock_s();
+        TRY(upload_and_run(v, 1, 0));
+        run_s = clock_s() - start;
+    }
+    if (run_s <= v->o->options->run_s) return GP_OK;
     text_time(run_s, took, sizeof took);
-    return fail(GP_UNAVAILABLE, "one run took %s; --max-run raises the limit of %g s", took, v->o->options->run_s);
+    status = fail(GP_UNAVAILABLE, "one run took %s; --max-run raises the limit of %g s", took, v->o->options->run_s);
+cleanup:
+    return status;
 }
 
 static GpStatus verify_before(Visit *v)
 {
     GpStatus status = GP_OK;
-    const double start = clock_s();
-    TRY(upload_and_run(v, 1, 0));      /* leaves an answer that is wrong for set 0 */
-    TRY(check_run_time(v, clock_s() - start));
+    TRY(run_within_the_limit(v));
     TRY(verify_set(v, 0, "before timing"));
 cleanup:
     return status;

@@ -34,7 +34,7 @@ GpPredictModel gp_predict_model(int variant)
 
 static const size_t *sizes(int variant, int full)
 {
-    static const size_t co2[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 500, 1000, 2000, 4000, 0 };
+    static const size_t co2[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 500, 1000, 2000, 0 };
     static const size_t all[] = { 500, 1000, 2000, 4000, 10000, 20000, 40000, 0 };
     return variant == GP_PREDICT_CO2 ? co2 : full ? all : quick;
 }

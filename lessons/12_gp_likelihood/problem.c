@@ -40,7 +40,7 @@ static size_t columns(int variant) { return variant == GP_LIKELIHOOD_CO2 ? 1 : G
 
 static const size_t *sizes(int variant, int full)
 {
-    static const size_t months[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 500, 1000, 2000, 0 };
+    static const size_t months[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 500, 1000, 0 };
     static const size_t all[] = { 500, 1000, 2000, 4000, 10000, 20000, 40000, 0 };
     return variant == GP_LIKELIHOOD_CO2 ? months : full ? all : quick;
 }

@@ -25,7 +25,7 @@ double gp_train_noise(int variant) { return variant == GP_LIKELIHOOD_CO2 ? 0 : 0
 
 static const size_t *sizes(int variant, int full)
 {
-    static const size_t months[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 200, 500, 0 }, all[] = { 200, 500, 1000, 2000, 4000, 10000, 0 };
+    static const size_t months[] = { GP_PREDICT_CO2_N, 0 }, quick[] = { 200, 0 }, all[] = { 200, 500, 1000, 2000, 4000, 10000, 0 };
     return variant == GP_LIKELIHOOD_CO2 ? months : full ? all : quick;
 }
 
