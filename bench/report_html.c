@@ -766,6 +766,7 @@ GpStatus html_page(FILE *f, const Part *own, const Part *reference, const char *
     fputs("</style></head><body><main>\n<h1>GP Lab report</h1>\n<p class=soft>", f);
     write_machine(f, t);
     if (started[0]) element_text(f, "; measured ", started, "");
+    commit[12] = '\0';   /* enough to find it */
     if (commit[0]) element_text(f, "; commit ", commit, "");
     fputs("</p>\n", f);
     if (t->has_gpu) write_gpu_answer(f, t, "On this machine");

@@ -9,10 +9,10 @@
 #include "common/streaming.h"
 #include "common/try.h"
 #include <cblas.h>
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <tgmath.h>
 
 enum { ARRAYS = 3, REPEATS = 7, MATRIX = 2048, LINE = LINE_BYTES / sizeof(double) };
 
@@ -112,7 +112,12 @@ cleanup:
     return status;
 }
 
-/* Multiply-adds on numbers that stay in registers: enough independent ones for every unit. */
+/* Multiply-adds on numbers that stay in registers: enough independent ones for every unit. Standard C fuses them only when asked. */
+#if defined FP_FAST_FMA && defined FP_FAST_FMAF
+#define MULTIPLY_ADD(a, b, c) fma((a), (b), (c))
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#endif
 #define DEFINE_MULTIPLY_ADDS(NAME, REAL)                                              \
     static double NAME(void)                                                          \
     {                                                                                 \
@@ -122,7 +127,7 @@ cleanup:
             REAL sum[CHAINS / sizeof(REAL)] = { 0 };                                  \
             for (int k = 0; k < STEPS; k++)                                           \
                 for (size_t i = 0; i < CHAINS / sizeof(REAL); i++)                    \
-                    sum[i] = sum[i] * (REAL)0.5 + (REAL)0.25;                         \
+                    sum[i] = MULTIPLY_ADD(sum[i], (REAL)0.5, (REAL)0.25);             \
             for (size_t i = 0; i < CHAINS / sizeof(REAL); i++) total += (double)sum[i]; \
         }                                                                             \
         return total;                                                                 \
