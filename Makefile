@@ -36,11 +36,11 @@ objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
 .PHONY: all bench test roof list fuzz cuda deps install help clean FORCE
-all: $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## build everything
+all: $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
-test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(examples:%.c=$(BUILD)/%) ## run every test; those of the GPU too, where there is one
-	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
+test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## run every test; those of the GPU too, where there is one
+	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here
@@ -65,6 +65,8 @@ $(BUILD)/libgp.a: $(call objects,$(call sources,common gp)) $(BUILD)/gp_backends
 $(BUILD)/libbench.a: $(call objects,$(call sources,bench) $(problems) $(steps) $(approaches)) $(BUILD)/registry.o
 	rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/bench_cli: $(BUILD)/bench/main.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+$(BUILD)/gp_cli: $(call objects,$(wildcard gp/command/*.c)) $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/gp/examples/%: $(BUILD)/gp/examples/%.c.o $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
@@ -101,8 +103,9 @@ $(BUILD)/gp.h: gp/gp.h common/status.h
 	sed -e '/#include "common\/status.h"/{r common/status.h' -e 'd}' gp/gp.h >$@
 $(BUILD)/gp.pc: gp/gp.pc.in Makefile FORCE
 	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libs@|$(CUDA_LIBS) -llapacke -lopenblas -lnlopt -lcsv -lm -fopenmp|' gp/gp.pc.in >$@
-install: $(BUILD)/libgp.a $(BUILD)/libgp.so $(BUILD)/gp.h $(BUILD)/gp.pc ## install the Gaussian-process library under PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+install: $(BUILD)/gp_cli $(BUILD)/libgp.a $(BUILD)/libgp.so $(BUILD)/gp.h $(BUILD)/gp.pc ## install the command gp and its library under PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 755 $(BUILD)/gp_cli $(DESTDIR)$(PREFIX)/bin/gp
 	install -m 644 $(BUILD)/gp.h $(DESTDIR)$(PREFIX)/include/gp.h
 	install -m 644 $(BUILD)/libgp.a $(DESTDIR)$(PREFIX)/lib/libgp.a
 	install -m 755 $(BUILD)/libgp.so $(DESTDIR)$(PREFIX)/lib/libgp.so.0

@@ -2,17 +2,13 @@
  * the size) and writes to temporary names; only whole files are renamed into place. */
 #define _GNU_SOURCE
 #include "bench/plot.h"
+#include "common/gnuplot.h"
 #include "common/try.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static int positive(double v) { return isfinite(v) && v > 0; }
 
@@ -98,25 +94,6 @@ void plot_text(FILE *f, const char *text)
     fputc('"', f);
 }
 
-/* Runs gnuplot with its output in `log`; its exit code, or -1 when it could not be started. */
-static int run_gnuplot(const char *argument, const char *log)
-{
-    pid_t pid = 0;
-    int state = 0;
-    char *const argv[] = { "gnuplot", (char *)argument, NULL };
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0) return -1;
-    int bad = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
-              posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC, 0644) ||
-              posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO) ||
-              posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (bad) return -1;
-    while (waitpid(pid, &state, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-}
-
 static GpStatus make_folders(const char *path)
 {
     char part[1024];
@@ -141,7 +118,7 @@ GpStatus plotter_open(Plotter *p, const char *folder)
     snprintf(p->folder, sizeof p->folder, "%s", folder);
     if (access(folder, W_OK) != 0) return fail(GP_IO, "report: cannot write into %s: %s", folder, strerror(errno));
     snprintf(log, sizeof log, "%s/gnuplot.log", folder);
-    if (run_gnuplot("--version", log) != 0) {
+    if (gnuplot_run("--version", log) != 0) {
         snprintf(p->note, sizeof p->note,
                  "no pictures: gnuplot cannot be started; install it (apt install gnuplot-nox) and run the report again");
         p->broken = 1;
@@ -210,7 +187,7 @@ GpStatus plot_end(Plotter *p, const char *name, const char *script, FILE *f, int
     *drawn = 0;
     const int bad = ferror(f);
     if (fclose(f) != 0 || bad) return fail(GP_IO, "report: cannot write %s: %s", path, strerror(errno));
-    const int code = run_gnuplot(path, log);
+    const int code = gnuplot_run(path, log);
     last_line(log, complaint, sizeof complaint);
     int placed = code == 0;
     for (int i = 0; i < 2; i++) {
