@@ -89,6 +89,15 @@ GpStatus cpu_copy(GpContext *c, void *to, const void *from, size_t count)
     return GP_OK;
 }
 
+GpStatus cpu_add_diagonal(GpContext *c, size_t n, const void *values, void *K, size_t ld)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (c->precision == GP_F64) ((double *)K)[i + i * ld] += ((const double *)values)[i];
+        else ((float *)K)[i + i * ld] += ((const float *)values)[i];
+    }
+    return GP_OK;
+}
+
 GpStatus cpu_log_determinant(GpContext *c, size_t n, const void *L, size_t ld, double *value)
 {
     const double *wide = L;

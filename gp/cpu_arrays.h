@@ -18,6 +18,7 @@ GpStatus cpu_download(GpContext *c, double *host, const void *array, size_t coun
 GpStatus cpu_upload_native(GpContext *c, void *array, const void *host, size_t bytes);
 GpStatus cpu_download_native(GpContext *c, void *host, const void *array, size_t bytes);
 GpStatus cpu_copy(GpContext *c, void *to, const void *from, size_t count);
+GpStatus cpu_add_diagonal(GpContext *c, size_t n, const void *values, void *K, size_t ld);
 GpStatus cpu_log_determinant(GpContext *c, size_t n, const void *L, size_t ld, double *value);
 
 #ifdef __cplusplus

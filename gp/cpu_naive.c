@@ -104,5 +104,6 @@ const GpBackend gp_backend_cpu_naive = {
     .transposed_product = transposed_product,
     .column_norms = column_norms,
     .subtract_gram = subtract_gram,
+    .add_diagonal = cpu_add_diagonal,
     .log_determinant = cpu_log_determinant,
 };

@@ -96,6 +96,24 @@ static GpStatus array_copy(GpContext *c, void *to, const void *from, size_t coun
     return status == GP_OK ? CUDA(cudaMemcpyAsync(to, from, count * element_bytes(c), cudaMemcpyDeviceToDevice, stream_of(c))) : status;
 }
 
+template <typename Real> static __global__ void add_to_diagonal(size_t n, const Real *values, Real *K, size_t ld)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) K[i + i * ld] += values[i];
+}
+
+static GpStatus add_diagonal(GpContext *c, size_t n, const void *values, void *K, size_t ld)
+{
+    GpStatus status = GP_OK;
+    TRY(use_device(c));
+    if (c->precision == GP_F64)
+        add_to_diagonal<double><<<blocks_of(n, 256), 256, 0, stream_of(c)>>>(n, (const double *)values, (double *)K, ld);
+    else add_to_diagonal<float><<<blocks_of(n, 256), 256, 0, stream_of(c)>>>(n, (const float *)values, (float *)K, ld);
+    TRY(CUDA(cudaGetLastError()));
+cleanup:
+    return status;
+}
+
 // The device of the context becomes this thread's; a stream is made where the caller gave none (*made says so).
 static GpStatus open_device(GpContext *c, int *made)
 {

@@ -437,5 +437,5 @@ extern "C" const GpBackend gp_backend_cuda_naive = {
     .factor_workspace = factor_workspace, .alloc = array_alloc, .release = array_release, .upload = upload, .download = download,
     .upload_native = upload_native, .download_native = download_native, .copy = array_copy, .covariance = covariance,
     .cross_covariance = cross_covariance, .factor = factor, .inverse = inverse, .gradient = gradient, .solve = solve, .transposed_product = transposed_product,
-    .column_norms = column_norms, .subtract_gram = subtract_gram, .log_determinant = log_determinant,
+    .column_norms = column_norms, .subtract_gram = subtract_gram, .add_diagonal = add_diagonal, .log_determinant = log_determinant,
 };

@@ -58,6 +58,8 @@ typedef struct {
     const double *x;          /* n x d, column-major                                          */
     size_t ldx;               /* at least n                                                   */
     const double *y;          /* n                                                            */
+    /* n variances, >= 0, of the noise of each point, beside noise_variance and in its units; NULL: none. Known errors of measurement. */
+    const double *point_noise;
 } GpData;
 
 typedef struct {

@@ -38,7 +38,8 @@ static double prior_variance(const GpExpression *k, const double *x, size_t ldx,
 static double mean_diagonal_of(const GpExpression *k, const GpData *data)
 {
     double sum = 0;
-    if (gp_expression_is_stationary(k)) return prior_variance(k, data->x, data->ldx, 0, 1);
+    for (size_t i = 0; data->point_noise && i < data->n; i++) sum += data->point_noise[i] / (double)data->n;
+    if (gp_expression_is_stationary(k)) return sum + prior_variance(k, data->x, data->ldx, 0, 1);
     for (size_t i = 0; i < data->n; i++) sum += prior_variance(k, data->x, data->ldx, i, 1) / (double)data->n;
     return sum;
 }
@@ -291,8 +292,8 @@ cleanup:
     return status;
 }
 
-GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, double mean_diagonal, const GpFitOptions *o, void *K,
-                       size_t ld, void *alpha, double *jitter)
+GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *point_noise, double mean_diagonal,
+                       const GpFitOptions *o, void *K, size_t ld, void *alpha, double *jitter)
 {
     const GpBackend *b = c->backend;
     double relative = 0;
@@ -301,6 +302,7 @@ GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void
     for (;;) {
         *jitter = relative * mean_diagonal;
         TRY(b->covariance(c, k, n, x, o->noise_variance + *jitter, GP_LOWER, K, ld));
+        if (point_noise) TRY(b->add_diagonal(c, n, point_noise, K, ld));
         TRY(b->factor(c, n, K, ld, &failed_row));
         if (failed_row == 0) break;
         if (relative >= o->max_jitter) return fail_at_row(c, k, n, x, failed_row - 1, *jitter);
@@ -312,7 +314,7 @@ cleanup:
     return status;
 }
 
-static GpStatus allocate_model(GpModel *m)
+static GpStatus allocate_model(GpModel *m, int has_point_noise)
 {
     const GpBackend *b = m->context->backend;
     GpStatus status = GP_OK;
@@ -320,14 +322,18 @@ static GpStatus allocate_model(GpModel *m)
     TRY(b->alloc(m->context, &m->x, m->n * m->d, "training points"));
     TRY(b->alloc(m->context, &m->alpha, m->n, "weights"));
     TRY(b->alloc(m->context, &m->factor, m->n * m->ld, "covariance matrix"));
+    if (has_point_noise) TRY(b->alloc(m->context, &m->point_noise, m->n, "noise of each point"));
 cleanup:
     return status;
 }
 
-static GpStatus check_values(const GpData *data)
+static GpStatus check_values(const GpContext *c, const GpData *data)
 {
     for (size_t i = 0; i < data->n; i++)
         if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
+    for (size_t i = 0; data->point_noise && i < data->n; i++)
+        if (!(data->point_noise[i] >= 0 && data->point_noise[i] <= largest_of(c)))
+            return fail(GP_BAD_DATA, "gp_fit: point_noise[%zu] (from 0) is %g; a variance is finite and not negative", i, data->point_noise[i]);
     return GP_OK;
 }
 
@@ -338,7 +344,7 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     TRY(check_arguments(c, k, data, o));
     TRY(check_memory(c, data->n, data->d));
     TRY(gp_check_points("gp_fit", data->n, data->d, data->x, data->ldx));
-    TRY(check_values(data));
+    TRY(check_values(c, data));
     TRY(memory_alloc(&m, 1, sizeof *m, "model"));
     m->context = c;
     m->kernel = k->expression;
@@ -347,8 +353,9 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     m->ld = leading_dimension(data->n);
     m->y_scale = 1;
     if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
-    TRY(allocate_model(m));
+    TRY(allocate_model(m, data->point_noise != NULL));
     TRY(upload_points(m, data));
+    if (data->point_noise) TRY(c->backend->upload(c, m->point_noise, data->point_noise, m->n));
     *out = m;
 cleanup:
     if (status != GP_OK) gp_model_destroy(m);
@@ -362,8 +369,8 @@ GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o)
     m->noise = o->noise_variance + with_white - prior_variance(&m->kernel, data->x, data->ldx, 0, 0);
     TRY(check_range(m->context, &m->kernel, with_white, o->noise_variance));
     TRY(upload_targets(m, data));
-    TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o, m->factor, m->ld,
-                      m->alpha, &m->jitter));
+    TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, m->point_noise, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o,
+                      m->factor, m->ld, m->alpha, &m->jitter));
     TRY(finish_weights(m));
 cleanup:
     return status;
@@ -545,6 +552,7 @@ void gp_model_destroy(GpModel *m)
     m->context->backend->release(m->context, m->x);
     m->context->backend->release(m->context, m->alpha);
     m->context->backend->release(m->context, m->factor);
+    m->context->backend->release(m->context, m->point_noise);
     memory_free(m->y);
     memory_free(m);
 }

@@ -13,6 +13,7 @@ struct GpModel {
     double quadratic;                  /* y' K^-1 y, of the fitted y                           */
     double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
     void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
+    void *point_noise;                 /* n, or NULL                                           */
     size_t room;                       /* points that the arrays below hold                    */
     void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
 };

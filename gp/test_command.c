@@ -177,6 +177,14 @@ static void every_verb_works_and_speaks_json(void **state)
     }
 }
 
+static void the_regression_example_works_on_a_table(void **state)
+{
+    (void)state;
+    expect("E=$(dirname $G)/gp/examples/regression; $E $T/t.csv $T/new.csv y", 0, "RMSE");
+    expect("E=$(dirname $G)/gp/examples/regression; $E $T/t.csv $T/new.csv z", 1, "a, b, y");
+    expect("E=$(dirname $G)/gp/examples/regression; $E $T/t.csv", 2, "takes TRAIN.csv TEST.csv");
+}
+
 /* Endless restarts, stopped by Ctrl-C: the best so far is saved, and the exit code says that it was stopped. */
 static void an_interrupted_fit_saves_the_best_so_far(void **state)
 {
@@ -194,6 +202,7 @@ int main(void)
         cmocka_unit_test(help_fits_a_screen),
         cmocka_unit_test(predictions_are_the_librarys_to_the_last_bit),
         cmocka_unit_test(every_verb_works_and_speaks_json),
+        cmocka_unit_test(the_regression_example_works_on_a_table),
         cmocka_unit_test(an_interrupted_fit_saves_the_best_so_far),
     };
     if (!getenv("GP_CLI") || !mkdtemp(folder)) {

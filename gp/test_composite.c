@@ -352,6 +352,127 @@ static void backends_and_precisions_agree(void **state)
     }
 }
 
+/* ---- noise of each point ---- */
+
+/* Points measured several times, each time with an error of its own, are one measurement: the mean weighted by 1 / noise, with the noise
+ * 1 / sum(1 / noise). */
+static void check_repeated_measurements(GpContext *c)
+{
+    enum { PLACES = 5, TIMES = 3 };
+    const double places[PLACES] = { 0, 0.7, 1.1, 2, 2.6 }, z = 1.5;
+    double many_x[PLACES * TIMES], many_y[PLACES * TIMES], many_noise[PLACES * TIMES], one_y[PLACES], one_noise[PLACES];
+    GpKernel *k = kernel("2*matern52(0.8)", 1);
+    GpModel *many = NULL, *one = NULL;
+    double mean[2], variance[2];
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    for (int i = 0; i < PLACES; i++) {
+        double weights = 0, sum = 0;
+        for (int t = 0; t < TIMES; t++) {
+            const int j = i + t * PLACES;
+            many_x[j] = places[i];
+            many_noise[j] = 0.05 + 0.1 * t + 0.03 * i;
+            many_y[j] = sin(2 * places[i]) + 0.2 * cos(5.0 * j);
+            weights += 1 / many_noise[j];
+            sum += many_y[j] / many_noise[j];
+        }
+        one_y[i] = sum / weights;
+        one_noise[i] = 1 / weights;
+    }
+    const GpData all = { .n = PLACES * TIMES, .d = 1, .x = many_x, .ldx = PLACES * TIMES, .y = many_y, .point_noise = many_noise };
+    const GpData joined = { .n = PLACES, .d = 1, .x = places, .ldx = PLACES, .y = one_y, .point_noise = one_noise };
+    check_ok(gp_fit(&many, c, k, &all, &o));
+    check_ok(gp_fit(&one, c, k, &joined, &o));
+    check_ok(gp_predict(many, 1, &z, 1, &mean[0], &variance[0], NULL));
+    check_ok(gp_predict(one, 1, &z, 1, &mean[1], &variance[1], NULL));
+    check_near(c, "mean", mean[0], mean[1], 1e3 * eps_of(c));   /* K's condition is below 15 * 2 / 0.05 = 600 */
+    check_near(c, "variance", variance[0], variance[1], 1e3 * eps_of(c));
+    gp_model_destroy(many);
+    gp_model_destroy(one);
+    gp_kernel_destroy(k);
+}
+
+static void repeated_measurements_are_one_with_less_noise(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_repeated_measurements);
+}
+
+/* The same noise everywhere is noise_variance, in the likelihood, its gradient and leave-one-out. */
+static void check_equal_noise(GpContext *c)
+{
+    GpData data = small_data();
+    double noise[N], lml[2], gradient[2][2], density[2][N];
+    GpKernel *k = kernel("2*rbf(0.5)", D);
+    GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+    for (int i = 0; i < N; i++) noise[i] = 0.2;
+    for (int which = 0; which < 2; which++) {
+        GpModel *m = NULL;
+        data.point_noise = which ? noise : NULL;
+        o.noise_variance = which ? 0.1 : 0.3;
+        check_ok(gp_fit(&m, c, k, &data, &o));
+        check_ok(gp_log_marginal_likelihood(m, &lml[which]));
+        check_ok(gp_log_marginal_likelihood_gradient(m, o.noise_variance, gradient[which], NULL));
+        check_ok(gp_leave_one_out(m, NULL, NULL, density[which]));
+        gp_model_destroy(m);
+    }
+    check_near(c, "likelihood", lml[1], lml[0], 1e4 * eps_of(c));
+    for (int p = 0; p < 2; p++) check_near(c, "gradient", gradient[1][p], gradient[0][p], 1e4 * eps_of(c));
+    for (int i = 0; i < N; i++) check_near(c, "leave one out", density[1][i], density[0][i], 1e4 * eps_of(c));
+    gp_kernel_destroy(k);
+}
+
+static void equal_noise_of_points_is_the_noise_variance(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_equal_noise);
+}
+
+/* Of a point that is known to be bad, training learns little: the others' optimum is reached. */
+static void training_knows_the_noise_of_points(void **state)
+{
+    GpData data = small_data();
+    double noise[N] = { 0 }, values[N];
+    GpContext *c = NULL;
+    GpTrainResult with, without;
+    GpFitOptions o = gp_fit_defaults(GP_F64);
+    (void)state;
+    memcpy(values, data.y, sizeof values);
+    values[0] = 1e3;
+    noise[0] = 1e12;
+    o.noise_variance = 0.01;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    GpKernel *k = kernel("1*rbf(1)", D), *other = kernel("1*rbf(1)", D);
+    const GpData bad = { .n = N, .d = D, .x = data.x, .ldx = N, .y = values, .point_noise = noise };
+    const GpData rest = { .n = N - 1, .d = D, .x = data.x + 1, .ldx = N, .y = data.y + 1 };
+    check_ok(gp_train(k, c, &bad, &o, NULL, &with));
+    check_ok(gp_train(other, c, &rest, &o, NULL, &without));
+    for (size_t p = 0; p < 2; p++)
+        check_near(c, "parameter", gp_kernel_parameter(k, p, NULL, 0).value, gp_kernel_parameter(other, p, NULL, 0).value, 1e-3);
+    gp_kernel_destroy(k);
+    gp_kernel_destroy(other);
+    gp_context_destroy(c);
+}
+
+static void noise_that_is_no_variance_is_refused_with_its_index(void **state)
+{
+    const double wrong[] = { -1e-9, NAN, INFINITY };
+    GpData data = small_data();
+    double noise[N] = { 0 };
+    GpContext *c = NULL;
+    GpModel *m = NULL;
+    GpKernel *k = kernel("1*rbf(1)", D);
+    (void)state;
+    data.point_noise = noise;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    for (int i = 0; i < 3; i++) {
+        noise[7] = wrong[i];
+        assert_int_equal(gp_fit(&m, c, k, &data, NULL), GP_BAD_DATA);
+        assert_non_null(strstr(gp_message(), "point_noise[7]"));
+    }
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
 /* ---- leave-one-out ---- */
 
 /* Every point left out in turn and predicted from a fit of the others. */
@@ -628,6 +749,10 @@ int main(void)
         cmocka_unit_test(the_gradient_has_the_known_value),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(backends_and_precisions_agree),
+        cmocka_unit_test(repeated_measurements_are_one_with_less_noise),
+        cmocka_unit_test(equal_noise_of_points_is_the_noise_variance),
+        cmocka_unit_test(training_knows_the_noise_of_points),
+        cmocka_unit_test(noise_that_is_no_variance_is_refused_with_its_index),
         cmocka_unit_test(leave_one_out_equals_refits),
         cmocka_unit_test(leave_one_out_works_in_blocks_and_in_the_units_of_y),
         cmocka_unit_test(covariances_follow_from_variances),

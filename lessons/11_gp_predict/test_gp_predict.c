@@ -95,7 +95,7 @@ static GpStatus predict_wrongly(const Trial *t, const Mistake *wrong)
         must_work(backend->upload_native(c, (char *)x + j * n * bytes, (char *)t->b.in[0] + j * all * bytes, n * bytes));
     must_work(backend->upload_native(c, alpha, t->b.in[1], n * bytes));
     must_work(backend->upload_native(c, z, t->b.in[2], t->b.in_bytes[2]));
-    status = gp_device_fit(c, &kernel, n, x, m.variance + options.noise_variance, &options, K, n, alpha, &jitter);
+    status = gp_device_fit(c, &kernel, n, x, NULL, m.variance + options.noise_variance, &options, K, n, alpha, &jitter);
     if (status == GP_OK) {
         must_work(backend->upload_native(c, (char *)alpha + n / 2 * bytes, zeros, wrong->dropped * bytes));
         if (wrong->tf32) round_to_tf32(c, alpha, n);
