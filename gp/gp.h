@@ -42,12 +42,17 @@ GpStatus gp_kernel_rbf(GpKernel **out, double variance, const double *length, si
 GpStatus gp_kernel_parse(GpKernel **out, const char *text, size_t d);
 /* As snprintf: writes at most `size` bytes, returns the length of the whole text, which parses to the same bits. */
 size_t   gp_kernel_print(const GpKernel *k, char *text, size_t size);
-/* Parameters are positive. Training moves those that aren't fixed, within their bounds, in their logarithms. */
-typedef struct { double value, lower, upper; int fixed; } GpParameter;
+/* What is known of a parameter before the data: log-normal, with a = mean and b = standard deviation of the logarithm, or gamma, with a = shape
+ * and b = rate. A zeroed one is none. */
+typedef enum { GP_NO_PRIOR, GP_LOG_NORMAL, GP_GAMMA } GpPriorKind;
+typedef struct { GpPriorKind kind; double a, b; } GpPrior;
+/* Parameters are positive. Training moves those that aren't fixed, within their bounds, in their logarithms. A kernel's text has no priors. */
+typedef struct { double value, lower, upper; int fixed; GpPrior prior; } GpParameter;
 size_t   gp_kernel_parameters(const GpKernel *k);
 /* `name` ("rbf.length[2]", "constant") gets at most `size` bytes; it may be NULL. i < gp_kernel_parameters(k). */
 GpParameter gp_kernel_parameter(const GpKernel *k, size_t i, char *name, size_t size);
-/* GP_BAD_ARGUMENT unless 0 < lower <= value <= upper, all finite, and there is a parameter i. */
+/* GP_BAD_ARGUMENT unless 0 < lower <= value <= upper, all finite, there is a parameter i, and its prior has finite numbers (b, and a gamma's a,
+ * positive). */
 GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p);
 GpStatus gp_kernel_copy(GpKernel **out, const GpKernel *k);
 void     gp_kernel_destroy(GpKernel *k);
@@ -106,6 +111,8 @@ typedef struct {
     uint64_t seed;            /* of the restarts                                                */
     int train_noise;          /* also the fit's noise_variance, which must then be positive     */
     double noise_lower, noise_upper;
+    GpPrior noise_prior;
+    int find_flat;            /* at the end, count flat parameters: two more likelihoods for each                            */
     void (*progress)(const GpTrainProgress *p, void *data);   /* after every evaluation; NULL: none */
     void *progress_data;
     volatile const int *cancelled;   /* not zero: stop, and keep the best so far; NULL: never    */
@@ -115,13 +122,17 @@ GpTrainOptions gp_train_defaults(void);
 
 typedef struct {
     double lml, noise_variance;
+    double log_prior;         /* log density of the priors there; the sum of the two is what was climbed                     */
+    size_t flat;              /* with find_flat: trained parameters whose e-fold changes the likelihood by less than 1e-6 (1 + |lml|): the data say
+                                 nothing of them                                                                             */
     int evaluations;          /* of all starts                                                   */
     size_t failed;            /* starts that met no positive definite matrix                     */
     size_t at_bound;          /* trained parameters, and the noise, that ended at a bound        */
     int converged;            /* the gradient, but for what points out of bounds, is below 1e-5 (1 + |lml|) */
     int cancelled;
 } GpTrainResult;
-/* Bounded quasi-Newton (L-BFGS by NLopt) over the logarithms of the parameters that aren't fixed. `k` starts it and gets the best
+/* Bounded quasi-Newton (L-BFGS by NLopt) over the logarithms of the parameters that aren't fixed, to the highest likelihood, or, with priors, the
+ * highest posterior density of the parameters (maximum a posteriori). `k` starts it and gets the best
  * parameters; on failure it is as before. The same seed gives the same starts. GP_NOT_POSITIVE_DEFINITE when every start failed. Source:
  * GPML section 5.4.1. */
 GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOptions *fit, const GpTrainOptions *o, GpTrainResult *result);

@@ -1,7 +1,7 @@
 /* Covariance functions: their parameters, checked once here, so that nothing behind this file meets a bad one. */
 #include "common/memory.h"
 #include "common/try.h"
-#include "gp/backend.h"
+#include "gp/model.h"
 #include <math.h>
 
 static GpStatus check_rbf(double variance, const double *length, size_t d)
@@ -64,6 +64,13 @@ GpParameter gp_kernel_parameter(const GpKernel *k, size_t i, char *name, size_t 
     return k->expression.parameter[i];
 }
 
+int gp_prior_is_sound(const GpPrior *p)
+{
+    if (p->kind == GP_NO_PRIOR) return 1;
+    if (p->kind != GP_LOG_NORMAL && p->kind != GP_GAMMA) return 0;
+    return isfinite(p->a) && isfinite(p->b) && p->b > 0 && (p->kind == GP_LOG_NORMAL || p->a > 0);
+}
+
 GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p)
 {
     if (!k || i >= gp_kernel_parameters(k))
@@ -72,6 +79,9 @@ GpStatus gp_kernel_set_parameter(GpKernel *k, size_t i, GpParameter p)
     if (!(p.lower > 0 && p.lower <= p.value && p.value <= p.upper && isfinite(p.upper)))
         return fail(GP_BAD_ARGUMENT, "gp_kernel_set_parameter: value %g, bounds %g to %g; they must be positive, finite and in this order",
                     p.value, p.lower, p.upper);
+    if (!gp_prior_is_sound(&p.prior))
+        return fail(GP_BAD_ARGUMENT, "gp_kernel_set_parameter: a prior with a = %g, b = %g; they must be finite, b and a gamma's a positive",
+                    p.prior.a, p.prior.b);
     p.fixed = p.fixed != 0;   /* as the text has it */
     k->expression.parameter[i] = p;
     return GP_OK;

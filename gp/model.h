@@ -18,6 +18,7 @@ struct GpModel {
     void *z, *work, *mean, *explained; /* room x d, n x room, room, room                       */
 };
 
+int gp_prior_is_sound(const GpPrior *p);
 /* The points first .. first + count of x as the model takes them: centred, count x d with leading dimension count. */
 void gp_model_pack(const GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *to);
 /* GP_BAD_DATA with row and column of the first number that isn't finite. */

@@ -234,6 +234,130 @@ static void what_cannot_be_trained_is_refused_and_changes_nothing(void **state)
     gp_context_destroy(c);
 }
 
+/* ---- priors, and parameters of which the data say nothing ---- */
+
+static double likelihood_at(GpContext *c, GpKernel *k, const GpData *data, const GpFitOptions *fit, size_t p, double v)
+{
+    GpParameter moved = gp_kernel_parameter(k, p, NULL, 0);
+    const GpParameter kept = moved;
+    GpModel *m = NULL;
+    double lml;
+    moved.value = v;
+    check_ok(gp_kernel_set_parameter(k, p, moved));
+    check_ok(gp_fit(&m, c, k, data, fit));
+    check_ok(gp_log_marginal_likelihood(m, &lml));
+    gp_model_destroy(m);
+    check_ok(gp_kernel_set_parameter(k, p, kept));
+    return lml;
+}
+
+static double density(const GpPrior *p, double v)
+{
+    const double z = (log(v) - p->a) / p->b;
+    if (p->kind == GP_LOG_NORMAL) return -z * z / 2 - log(v * p->b * sqrt(2 * acos(-1)));
+    return log(pow(p->b, p->a) * pow(v, p->a - 1) * exp(-p->b * v) / tgamma(p->a));
+}
+
+static void set_prior(GpKernel *k, size_t i, GpPrior prior)
+{
+    GpParameter p = gp_kernel_parameter(k, i, NULL, 0);
+    p.prior = prior;
+    check_ok(gp_kernel_set_parameter(k, i, p));
+}
+
+/* The trained length is where likelihood times prior is highest: lower on both sides; and the result tells both apart. */
+static void priors_move_the_optimum_to_that_of_the_posterior(void **state)
+{
+    const GpPrior priors[] = { { GP_LOG_NORMAL, 0, 0.05 }, { GP_LOG_NORMAL, 1, 2 }, { GP_GAMMA, 3, 4 }, { GP_GAMMA, 2, 20 } };
+    const GpData data = six_points();
+    const GpFitOptions fit = with_noise(0.01);
+    GpContext *c = context("cpu/openmp");
+    double plain = 0;
+    (void)state;
+    for (int i = -1; i < 4; i++) {
+        GpKernel *k = NULL;
+        GpTrainResult r;
+        check_ok(gp_kernel_parse(&k, "20!*rbf(1)", 1));
+        if (i >= 0) set_prior(k, 1, priors[i]);
+        check_ok(gp_train(k, c, &data, &fit, NULL, &r));
+        const double length = value(k, 1);
+        assert_true(r.converged);
+        check_near("likelihood", r.lml, likelihood_at(c, k, &data, &fit, 1, length), 1e-9 * fabs(r.lml));
+        check_near("prior", r.log_prior, i < 0 ? 0 : density(&priors[i], length), 1e-9);
+        if (i < 0) plain = length;
+        else assert_true(fabs(length - plain) > 1e-3);
+        for (int side = -1; side <= 1 && i >= 0; side += 2) {
+            const double moved = length * (1 + 0.01 * side);
+            assert_true(likelihood_at(c, k, &data, &fit, 1, moved) + density(&priors[i], moved) < r.lml + r.log_prior);
+        }
+        gp_kernel_destroy(k);
+    }
+    gp_context_destroy(c);
+}
+
+static void a_prior_holds_the_noise_too(void **state)
+{
+    const GpData data = six_points();
+    const GpFitOptions fit = with_noise(0.1);
+    GpContext *c = context("cpu/openmp");
+    GpKernel *k = NULL;
+    GpTrainOptions o = gp_train_defaults();
+    GpTrainResult r;
+    (void)state;
+    o.train_noise = 1;
+    o.noise_prior = (GpPrior){ GP_LOG_NORMAL, log(0.5), 1e-3 };
+    check_ok(gp_kernel_parse(&k, "1*rbf(1)", 1));
+    check_ok(gp_train(k, c, &data, &fit, &o, &r));
+    check_near("noise", r.noise_variance, 0.5, 5e-3);
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
+static void unsound_priors_are_refused(void **state)
+{
+    const GpPrior wrong[] = { { GP_LOG_NORMAL, 0, 0 }, { GP_LOG_NORMAL, NAN, 1 }, { GP_GAMMA, 0, 1 }, { GP_GAMMA, 1, INFINITY }, { (GpPriorKind)7, 1, 1 } };
+    const GpData data = six_points();
+    const GpFitOptions fit = with_noise(0.1);
+    GpContext *c = context("cpu/openmp");
+    GpKernel *k = NULL;
+    (void)state;
+    check_ok(gp_kernel_parse(&k, "1*rbf(1)", 1));
+    for (int i = 0; i < 5; i++) {
+        GpParameter p = gp_kernel_parameter(k, 0, NULL, 0);
+        GpTrainOptions o = gp_train_defaults();
+        p.prior = o.noise_prior = wrong[i];
+        assert_int_equal(gp_kernel_set_parameter(k, 0, p), GP_BAD_ARGUMENT);
+        assert_int_equal(gp_train(k, c, &data, &fit, &o, NULL), GP_BAD_ARGUMENT);
+        assert_non_null(strstr(gp_message(), "prior"));
+    }
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
+/* A column in which all points are equal says nothing of its length. */
+static void a_parameter_that_the_data_say_nothing_of_is_counted(void **state)
+{
+    double x[12];
+    GpData data = six_points();
+    const GpFitOptions fit = with_noise(0.01);
+    GpContext *c = context("cpu/openmp");
+    (void)state;
+    for (int i = 0; i < 12; i++) x[i] = i < 6 ? six_x[i] : 3;
+    data.x = x;
+    data.d = 2;
+    for (int asked = 0; asked < 2; asked++) {
+        GpKernel *k = NULL;
+        GpTrainOptions o = gp_train_defaults();
+        GpTrainResult r;
+        o.find_flat = asked;
+        check_ok(gp_kernel_parse(&k, "1*rbf(1,1)", 2));
+        check_ok(gp_train(k, c, &data, &fit, &o, &r));
+        assert_int_equal(r.flat, asked);
+        gp_kernel_destroy(k);
+    }
+    gp_context_destroy(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +368,10 @@ int main(void)
         cmocka_unit_test(restarts_find_what_one_start_misses_and_repeat_themselves),
         cmocka_unit_test(it_can_be_watched_and_stopped_with_the_best_so_far),
         cmocka_unit_test(what_cannot_be_trained_is_refused_and_changes_nothing),
+        cmocka_unit_test(priors_move_the_optimum_to_that_of_the_posterior),
+        cmocka_unit_test(a_prior_holds_the_noise_too),
+        cmocka_unit_test(unsound_priors_are_refused),
+        cmocka_unit_test(a_parameter_that_the_data_say_nothing_of_is_counted),
     };
     return cmocka_run_group_tests_name("train", tests, NULL, NULL);
 }

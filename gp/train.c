@@ -19,7 +19,7 @@ typedef struct {
     unsigned variables;
     int parameter[MOST_VARIABLES];    /* of each variable; -1: the noise variance                   */
     double lower[MOST_VARIABLES], upper[MOST_VARIABLES], start[MOST_VARIABLES];   /* logarithms     */
-    double best[MOST_VARIABLES], best_lml, best_norm;
+    double best[MOST_VARIABLES], best_value, best_lml, best_norm;   /* value: likelihood + prior          */
     size_t restart;
     int evaluations, evaluations_here, cancelled;
     GpStatus status;                  /* a failure that isn't the matrix's                          */
@@ -68,6 +68,38 @@ static void set_variables(const Training *t, const double *logarithm, GpExpressi
 
 /* ---- the function to climb ---- */
 
+static const GpPrior *prior_of(const Training *t, unsigned i)
+{
+    return t->parameter[i] < 0 ? &t->options->noise_prior : &t->model->kernel.parameter[t->parameter[i]].prior;
+}
+
+/* Of a parameter, not of its logarithm; *slope: by the logarithm. */
+static double log_density(const GpPrior *p, double logarithm, double *slope)
+{
+    const double z = (logarithm - p->a) / p->b;
+    *slope = 0;
+    switch (p->kind) {
+    case GP_LOG_NORMAL:
+        *slope = -1 - z / p->b;
+        return -logarithm - z * z / 2 - log(p->b) - log(2 * acos(-1)) / 2;
+    case GP_GAMMA:
+        *slope = p->a - 1 - p->b * exp(logarithm);
+        return p->a * log(p->b) - lgamma(p->a) + (p->a - 1) * logarithm - p->b * exp(logarithm);
+    default: return 0;
+    }
+}
+
+/* Adds the priors' slopes to the gradient (which may be NULL). */
+static double log_prior(const Training *t, const double *logarithm, double *gradient)
+{
+    double sum = 0, slope;
+    for (unsigned i = 0; i < t->variables; i++) {
+        sum += log_density(prior_of(t, i), logarithm[i], &slope);
+        if (gradient) gradient[i] += slope;
+    }
+    return sum;
+}
+
 static GpStatus evaluate(Training *t, const double *logarithm, double *lml, double *gradient)
 {
     GpStatus status = GP_OK;
@@ -100,30 +132,31 @@ static void stop(Training *t, GpStatus status)
 static double climb_on(unsigned variables, const double *x, double *wanted, void *training)
 {
     Training *t = training;
-    double lml = NOT_POSITIVE_DEFINITE, gradient[MOST_VARIABLES] = { 0 };
+    double lml = NOT_POSITIVE_DEFINITE, value = lml, gradient[MOST_VARIABLES] = { 0 };
     if (wanted) memset(wanted, 0, variables * sizeof *wanted);
-    if (t->cancelled || t->status != GP_OK) return lml;   /* a line search under way asks on after a stop */
+    if (t->cancelled || t->status != GP_OK) return value;   /* a line search under way asks on after a stop */
     const GpStatus status = evaluate(t, x, &lml, gradient);
     const int indefinite = status == GP_NOT_POSITIVE_DEFINITE || status == GP_BAD_DATA || status == GP_BAD_ARGUMENT || !isfinite(lml);
     t->evaluations++;
     t->evaluations_here++;
     if (status != GP_OK && !indefinite) stop(t, status);
-    if (indefinite) lml = NOT_POSITIVE_DEFINITE;
     if (indefinite) memset(gradient, 0, sizeof gradient);
-    if (lml > t->best_lml) {
+    else value = lml + log_prior(t, x, gradient);
+    if (value > t->best_value) {
+        t->best_value = value;
         t->best_lml = lml;
         t->best_norm = free_norm(t, x, gradient);
         memcpy(t->best, x, variables * sizeof *x);
     }
     if (wanted) memcpy(wanted, gradient, variables * sizeof *wanted);
     if (t->options->progress)
-        t->options->progress(&(GpTrainProgress){ t->restart, t->evaluations_here, lml, free_norm(t, x, gradient) },
+        t->options->progress(&(GpTrainProgress){ t->restart, t->evaluations_here, indefinite ? NAN : lml, free_norm(t, x, gradient) },
                              t->options->progress_data);
     if (t->options->cancelled && *t->options->cancelled) {
         t->cancelled = 1;
         nlopt_force_stop(t->optimiser);
     }
-    return lml;
+    return value;
 }
 
 /* ---- one start, and all ---- */
@@ -166,6 +199,27 @@ static size_t count_at_bound(const Training *t)
     return count;
 }
 
+/* Neither e times as large nor e times as small changes the likelihood, as far as the bounds allow. */
+static int is_flat(Training *t, unsigned i)
+{
+    double moved[MOST_VARIABLES], lml = 0;
+    for (int side = -1; side <= 1; side += 2) {
+        memcpy(moved, t->best, sizeof moved);
+        moved[i] = fmin(fmax(moved[i] + side, t->lower[i]), t->upper[i]);
+        set_variables(t, moved, &t->model->kernel, &t->fit.noise_variance);
+        if (gp_model_refit(t->model, t->data, &t->fit) != GP_OK || gp_log_marginal_likelihood(t->model, &lml) != GP_OK) return 0;
+        if (!(fabs(lml - t->best_lml) <= 1e-6 * (1 + fabs(t->best_lml)))) return 0;
+    }
+    return 1;
+}
+
+static size_t count_flat(Training *t)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < t->variables && !t->cancelled; i++) count += (size_t)is_flat(t, i);
+    return count;
+}
+
 static GpStatus check_options(const GpKernel *k, const GpFitOptions *fit, const GpTrainOptions *o)
 {
     if (o->max_evaluations < 1) return fail(GP_BAD_ARGUMENT, "gp_train: max_evaluations is %d; it must be at least 1", o->max_evaluations);
@@ -175,6 +229,9 @@ static GpStatus check_options(const GpKernel *k, const GpFitOptions *fit, const 
         !(o->noise_lower > 0 && o->noise_lower <= fit->noise_variance && fit->noise_variance <= o->noise_upper && isfinite(o->noise_upper)))
         return fail(GP_BAD_ARGUMENT, "gp_train: noise variance %g does not lie between %g and %g, which must be positive",
                     fit->noise_variance, o->noise_lower, o->noise_upper);
+    if (!gp_prior_is_sound(&o->noise_prior))
+        return fail(GP_BAD_ARGUMENT, "gp_train: the noise's prior has a = %g, b = %g; they must be finite, b and a gamma's a positive",
+                    o->noise_prior.a, o->noise_prior.b);
     for (size_t i = 0; !o->train_noise && i <= gp_kernel_parameters(k); i++) {
         if (i == gp_kernel_parameters(k)) return fail(GP_BAD_ARGUMENT, "gp_train: every parameter is fixed; there is nothing to train");
         if (!k->expression.parameter[i].fixed) break;
@@ -187,7 +244,7 @@ GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOpti
 {
     GpStatus status = GP_OK;
     const GpTrainOptions o = options ? *options : gp_train_defaults();
-    Training t = { .data = data, .options = &o, .best_lml = NOT_POSITIVE_DEFINITE };
+    Training t = { .data = data, .options = &o, .best_value = NOT_POSITIVE_DEFINITE };
     GpTrainResult r = { .lml = NAN };
     if (!k || !c || !data) return fail(GP_BAD_ARGUMENT, "gp_train: kernel, context or data is NULL");
     t.fit = fit ? *fit : gp_fit_defaults(c->precision);
@@ -196,7 +253,7 @@ GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOpti
     choose_variables(&t, &k->expression);
     TRY(make_optimiser(&t));
     for (t.restart = 0; t.restart <= o.restarts && !t.cancelled; t.restart++) TRY(climb(&t, &r));
-    if (t.best_lml <= NOT_POSITIVE_DEFINITE) {
+    if (t.best_value <= NOT_POSITIVE_DEFINITE) {
         status = fail(GP_NOT_POSITIVE_DEFINITE,
                       "gp_train: no start met a positive definite matrix (%zu tried); add noise or narrow the bounds", t.restart);
         goto cleanup;
@@ -204,6 +261,8 @@ GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOpti
     r.noise_variance = t.fit.noise_variance;
     set_variables(&t, t.best, &k->expression, &r.noise_variance);
     r.lml = t.best_lml;
+    r.log_prior = log_prior(&t, t.best, NULL);
+    if (o.find_flat) r.flat = count_flat(&t);
     r.evaluations = t.evaluations;
     r.at_bound = count_at_bound(&t);
     r.converged = t.best_norm <= FLAT * (1 + fabs(t.best_lml));

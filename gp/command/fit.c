@@ -120,6 +120,7 @@ static GpStatus train(const Options *o, GpContext *c, GpKernel *k, const GpData 
     t.progress = show;
     t.progress_data = &s;
     t.cancelled = &interrupted;
+    t.find_flat = data->n <= 2000;   /* beyond, it would take long */
     if (train_noise && fit->noise_variance < t.noise_lower * 10) t.noise_lower = fit->noise_variance / 1e6;
     const GpStatus status = gp_train(k, c, data, fit, &t, r);
     if (s.terminal) fputs("\r\033[K", stderr);
@@ -149,6 +150,7 @@ static void report(const Options *o, const GpModelFile *m, const GpKernel *k, co
         cJSON_AddNumberToObject(j, "evaluations", r->evaluations);
         cJSON_AddBoolToObject(j, "converged", r->converged || o->no_train);
         cJSON_AddNumberToObject(j, "at_bound", (double)r->at_bound);
+        cJSON_AddNumberToObject(j, "flat", (double)r->flat);
         cJSON_AddBoolToObject(j, "interrupted", r->cancelled);
         add_parameters(j, k);
         print_json(j);
@@ -161,6 +163,8 @@ static void report(const Options *o, const GpModelFile *m, const GpKernel *k, co
     if (!o->no_train) printf(" after %d evaluations%s", r->evaluations, r->converged ? "" : ", NOT CONVERGED: more --restarts or another kernel may help");
     putchar('\n');
     if (r->at_bound) printf("%zu parameter%s ended at a bound; widen it in the kernel's text (0.5 in 1e-6..1e6)\n", r->at_bound, r->at_bound > 1 ? "s" : "");
+    if (r->flat) printf("%zu parameter%s could be e times as large and change nothing: the data say nothing of %s\n", r->flat, r->flat > 1 ? "s" : "",
+                        r->flat > 1 ? "them" : "it");
     if (jitter > 0) printf("a jitter of %.3g was added to the diagonal: points are (nearly) equal\n", jitter);
     printf("saved: %s\n", o->out);
 }
