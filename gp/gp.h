@@ -67,14 +67,20 @@ typedef struct {
     const double *point_noise;
 } GpData;
 
+/* What f is around: nothing, or a constant, or a constant and a slope for each column, whose coefficients are estimated with the model, by generalised
+ * least squares (GPML section 2.7, with a vague prior): predictions know how uncertain they are (2.42), and the likelihood is that of the residual,
+ * whose gradient has the same formula. Leave-one-out estimates them anew without each point. */
+typedef enum { GP_MEAN_ZERO, GP_MEAN_CONSTANT, GP_MEAN_LINEAR } GpMean;
+
 typedef struct {
     double noise_variance;    /* >= 0; added to the diagonal                                  */
     /* Jitter: none unless a pivot fails; then relative to mean(diag K), from 10 eps, growing tenfold, up to this limit.
      * 0: never; the fit fails with the row and its nearest duplicate. */
     double max_jitter;
     int normalise_y;          /* centre y and scale it to variance 1 (a constant y scales by 1) */
+    GpMean mean;
 } GpFitOptions;
-/* noise_variance 0, max_jitter 1e-6 (in float32: 1e-4), normalise_y 0 */
+/* noise_variance 0, max_jitter 1e-6 (in float32: 1e-4), normalise_y 0, mean zero */
 GpFitOptions gp_fit_defaults(GpPrecision precision);
 
 /* Copies kernel and data, factors K. On failure *out is NULL. GP_BAD_DATA: a value that isn't finite, with its index;
@@ -82,7 +88,10 @@ GpFitOptions gp_fit_defaults(GpPrecision precision);
 GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o);
 /* What was added to the diagonal beyond the noise, absolute; 0 almost always. */
 double   gp_model_jitter(const GpModel *m);
-/* log p(y | X), GPML equation 2.30. With normalise_y, of the scaled y. */
+/* How many coefficients the mean has: 0, 1 or 1 + d. They go into `coefficient` (NULL: not wanted), in the units of y and x: the constant, at x = 0,
+ * then the slopes. */
+size_t   gp_model_mean(const GpModel *m, double *coefficient);
+/* log p(y | X), GPML equation 2.30, of y less its mean. With normalise_y, of the scaled y. */
 GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
  * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works, and n x 1024 elements on cuda/optimized. */

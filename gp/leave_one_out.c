@@ -1,9 +1,10 @@
-/* Leave-one-out: GPML equation 5.12 needs the diagonal of K^-1 = L'^-1 L^-1, whose element i is the squared norm of column i of L^-1. The
+/* Leave-one-out, with a mean that is estimated anew without each point (Dubrule, Cross validation of kriging in a unique neighborhood, Mathematical
+ * Geology 15, 1983): the formulas of GPML with K^-1 - W A^-1 W' (mean.h) for K^-1. GPML equation 5.12 needs the diagonal of K^-1 = L'^-1 L^-1, whose element i is the squared norm of column i of L^-1. The
  * columns are solved for some hundred at a time, each block only from its own first row on, above which L^-1 is zero: n^3/3 operations,
  * by the primitives that every backend has, and no second matrix. */
 #include "common/memory.h"
 #include "common/try.h"
-#include "gp/model.h"
+#include "gp/mean.h"
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +51,8 @@ cleanup:
 static void finish(const GpModel *m, size_t i, double weight, double inverse, double *mean, double *variance, double *log_density)
 {
     const double log_2_pi = 1.8378770664093454835606594728112, residual = weight / inverse;
-    if (mean) mean[i] = m->y_mean + m->y_scale * (m->y[i] - residual);
+    const double y = m->y[i] + (m->mean_state ? m->mean_state->trend[i] : 0);
+    if (mean) mean[i] = m->y_mean + m->y_scale * (y - residual);
     if (variance) variance[i] = m->y_scale * m->y_scale / inverse;
     if (log_density) log_density[i] = -0.5 * (log_2_pi - log(inverse) + residual * residual * inverse) - log(m->y_scale);
 }
@@ -68,7 +70,8 @@ GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *lo
     for (size_t first = 0; first < m->n; first += chunk) {
         const size_t count = m->n - first < chunk ? m->n - first : chunk;
         TRY(inverse_diagonal(m, first, count, &room, diagonal));
-        for (size_t j = 0; j < count; j++) finish(m, first + j, alpha[first + j], diagonal[j], mean, variance, log_density);
+        for (size_t j = 0; j < count; j++)
+            finish(m, first + j, alpha[first + j], diagonal[j] - gp_mean_leverage(m, first + j), mean, variance, log_density);
     }
 cleanup:
     leave_room(m, &room);

@@ -3,7 +3,7 @@
  * Every number is computed by the backend's primitives (backend.h); the host checks, converts, centres and reports. */
 #include "common/memory.h"
 #include "common/try.h"
-#include "gp/model.h"
+#include "gp/mean.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -11,6 +11,8 @@
 static const double log_2_pi = 1.8378770664093454835606594728112;
 
 static double epsilon_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
+
+double gp_model_epsilon(const GpModel *m) { return epsilon_of(m->context); }
 
 static double smallest_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_MIN : (double)FLT_MIN; }
 
@@ -125,6 +127,8 @@ static GpStatus check_arguments(const GpContext *c, const GpKernel *k, const GpD
     if (data->ldx < data->n) return fail(GP_BAD_ARGUMENT, "gp_fit: ldx is %zu, less than n = %zu; x is column-major", data->ldx, data->n);
     if (!(o->noise_variance >= 0 && isfinite(o->noise_variance)))
         return fail(GP_BAD_ARGUMENT, "gp_fit: noise_variance is %g; it must be finite and not negative", o->noise_variance);
+    if (o->mean != GP_MEAN_ZERO && o->mean != GP_MEAN_CONSTANT && o->mean != GP_MEAN_LINEAR)
+        return fail(GP_BAD_ARGUMENT, "gp_fit: mean is %d; it is one of GP_MEAN_ZERO, GP_MEAN_CONSTANT, GP_MEAN_LINEAR", (int)o->mean);
     if (!(o->max_jitter >= 0 && isfinite(o->max_jitter)))
         return fail(GP_BAD_ARGUMENT, "gp_fit: max_jitter is %g; it must be finite and not negative", o->max_jitter);
     return GP_OK;
@@ -353,6 +357,8 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     m->ld = leading_dimension(data->n);
     m->y_scale = 1;
     if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
+    else if (o->mean != GP_MEAN_ZERO) m->y_mean = mean_of(data->n, data->y);   /* the mean finds the rest of it */
+    TRY(gp_mean_create(m, data, o->mean));
     TRY(allocate_model(m, data->point_noise != NULL));
     TRY(upload_points(m, data));
     if (data->point_noise) TRY(c->backend->upload(c, m->point_noise, data->point_noise, m->n));
@@ -371,6 +377,7 @@ GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o)
     TRY(upload_targets(m, data));
     TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, m->point_noise, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o,
                       m->factor, m->ld, m->alpha, &m->jitter));
+    if (m->mean_state) TRY(gp_mean_estimate(m));
     TRY(finish_weights(m));
 cleanup:
     return status;
@@ -503,6 +510,19 @@ static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, c
     return GP_OK;
 }
 
+static GpStatus add_uncertainty_of_mean(GpModel *m, size_t count, const double *host, double *variance)
+{
+    GpStatus status = GP_OK;
+    const size_t q = m->mean_state->q;
+    double *s = NULL;
+    TRY(memory_alloc_uninitialised(&s, count, q * sizeof *s, "uncertainty of the mean"));
+    TRY(gp_mean_uncertainty(m, count, host, m->z, m->work, m->mean, s));
+    for (size_t i = 0; i < count * q; i++) variance[i / q] += m->y_scale * m->y_scale * s[i] * s[i];
+cleanup:
+    memory_free(s);
+    return status;
+}
+
 /* Points first .. first + count of the caller's arrays. `host` holds count x d. */
 static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *host, double *mean,
                               double *variance, size_t *clamped)
@@ -514,10 +534,11 @@ static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const doub
     TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
                           variance ? m->explained : NULL));
     TRY(c->backend->download(c, mean + first, m->mean, count));
-    for (size_t i = first; i < first + count; i++) mean[i] = m->y_mean + m->y_scale * mean[i];
+    for (size_t i = 0; i < count; i++) mean[first + i] = m->y_mean + m->y_scale * (mean[first + i] + gp_mean_at(m, host, count, i));
     if (!variance) return GP_OK;
     TRY(c->backend->download(c, variance + first, m->explained, count));
     TRY(finish_variances(m, first, count, host, variance + first, clamped));
+    if (m->mean_state) TRY(add_uncertainty_of_mean(m, count, host, variance + first));
 cleanup:
     return status;
 }
@@ -553,6 +574,7 @@ void gp_model_destroy(GpModel *m)
     m->context->backend->release(m->context, m->alpha);
     m->context->backend->release(m->context, m->factor);
     m->context->backend->release(m->context, m->point_noise);
+    gp_mean_destroy(m);
     memory_free(m->y);
     memory_free(m);
 }

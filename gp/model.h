@@ -9,7 +9,8 @@ struct GpModel {
     size_t n, d, ld;
     double noise, jitter;              /* noise: with the kernel's own white noise             */
     double y_mean, y_scale;            /* y = y_mean + y_scale * (what the model is fitted to) */
-    double *y;                         /* n, what the model is fitted to                       */
+    double *y;                         /* n, what the model is fitted to, less its mean        */
+    struct GpMeanState *mean_state;    /* mean.h; NULL: zero                                   */
     double quadratic;                  /* y' K^-1 y, of the fitted y                           */
     double centre[GP_MAX_DIMENSIONS];  /* subtracted from every x; 0 if k isn't stationary     */
     void *x, *factor, *alpha;          /* n x d, n x n (leading dimension ld), n               */
@@ -21,6 +22,7 @@ struct GpModel {
 int gp_prior_is_sound(const GpPrior *p);
 /* The points first .. first + count of x as the model takes them: centred, count x d with leading dimension count. */
 void gp_model_pack(const GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *to);
+double gp_model_epsilon(const GpModel *m);   /* of the arithmetic */
 /* GP_BAD_DATA with row and column of the first number that isn't finite. */
 GpStatus gp_check_points(const char *where, size_t n, size_t d, const double *x, size_t ldx);
 /* Checks everything, allocates and copies the data; nothing is factored yet. */

@@ -2,7 +2,7 @@
 #include "common/memory.h"
 #include "common/random.h"
 #include "common/try.h"
-#include "gp/model.h"
+#include "gp/mean.h"
 #include <math.h>
 
 /* Of the prediction points: z count x d, work n x count, mean count, S count x count. */
@@ -63,10 +63,28 @@ cleanup:
     return status;
 }
 
+/* The lower triangle of S, in double, with what the estimate of the mean adds. */
+static GpStatus download_covariance(GpModel *m, Room *r, size_t count, double *packed)
+{
+    GpStatus status = GP_OK;
+    double *s = NULL;
+    TRY(r->context->backend->download(r->context, packed, r->S, count * count));
+    if (!m || !m->mean_state) return GP_OK;
+    const size_t q = m->mean_state->q;
+    TRY(memory_alloc_uninitialised(&s, count, q * sizeof *s, "uncertainty of the mean"));
+    TRY(gp_mean_uncertainty(m, count, r->host, r->z, r->work, r->mean, s));
+    for (size_t j = 0; j < count; j++)
+        for (size_t i = j; i < count; i++)
+            for (size_t k = 0; k < q; k++) packed[i + j * count] += s[k + i * q] * s[k + j * q];
+cleanup:
+    memory_free(s);
+    return status;
+}
+
 static GpStatus download_mean(const GpModel *m, Room *r, size_t count, double *mean)
 {
     const GpStatus status = m->context->backend->download(m->context, mean, r->mean, count);
-    for (size_t i = 0; status == GP_OK && i < count; i++) mean[i] = m->y_mean + m->y_scale * mean[i];
+    for (size_t i = 0; status == GP_OK && i < count; i++) mean[i] = m->y_mean + m->y_scale * (mean[i] + gp_mean_at(m, r->host, count, i));
     return status;
 }
 
@@ -81,7 +99,7 @@ GpStatus gp_predict_covariance(GpModel *m, size_t count, const double *x, size_t
     TRY(posterior(m, count, x, ldx, &r));
     if (mean) TRY(download_mean(m, &r, count, mean));
     TRY(memory_alloc_uninitialised(&packed, count, count * sizeof *packed, "copy of the covariance"));
-    TRY(m->context->backend->download(m->context, packed, r.S, count * count));
+    TRY(download_covariance(m, &r, count, packed));
     for (size_t j = 0; j < count; j++)
         for (size_t i = j; i < count; i++)
             covariance[i + j * ldc] = covariance[j + i * ldc] = packed[i + j * count] * m->y_scale * m->y_scale;
@@ -132,13 +150,13 @@ static void draw(size_t count, const double *R, size_t samples, uint64_t seed, c
     }
 }
 
-static GpStatus factor_and_draw(Room *r, size_t count, size_t samples, uint64_t seed, const double *mean, double scale, double *out,
-                                size_t ldout)
+static GpStatus factor_and_draw(GpModel *m, Room *r, size_t count, size_t samples, uint64_t seed, const double *mean, double scale,
+                                double *out, size_t ldout)
 {
     GpStatus status = GP_OK;
     double *packed = NULL;
     TRY(memory_alloc_uninitialised(&packed, count, count * sizeof *packed, "copy of the covariance"));
-    TRY(r->context->backend->download(r->context, packed, r->S, count * count));
+    TRY(download_covariance(m, r, count, packed));
     for (size_t j = 1; j < count; j++)
         for (size_t i = 0; i < j; i++) packed[i + j * count] = 0;   /* whatever stood there */
     TRY(factor(r->context, count, r->S, packed));
@@ -159,7 +177,7 @@ GpStatus gp_sample(GpModel *m, size_t count, const double *x, size_t ldx, size_t
     TRY(memory_alloc_uninitialised(&mean, count, sizeof *mean, "means"));
     TRY(posterior(m, count, x, ldx, &r));
     TRY(download_mean(m, &r, count, mean));
-    TRY(factor_and_draw(&r, count, samples, seed, mean, m->y_scale, out, ldout));
+    TRY(factor_and_draw(m, &r, count, samples, seed, mean, m->y_scale, out, ldout));
 cleanup:
     memory_free(mean);
     leave_room(&r);
@@ -181,7 +199,7 @@ GpStatus gp_sample_prior(GpContext *c, const GpKernel *k, size_t count, const do
         for (size_t i = 0; i < count; i++) r.host[i + j * count] = x[i + j * ldx];
     TRY(c->backend->upload(c, r.z, r.host, count * d));
     TRY(c->backend->covariance(c, &f, count, r.z, 0, GP_LOWER, r.S, count));
-    TRY(factor_and_draw(&r, count, samples, seed, NULL, 1, out, ldout));
+    TRY(factor_and_draw(NULL, &r, count, samples, seed, NULL, 1, out, ldout));
 cleanup:
     leave_room(&r);
     return status;

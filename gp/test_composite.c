@@ -473,6 +473,174 @@ static void noise_that_is_no_variance_is_refused_with_its_index(void **state)
     gp_context_destroy(c);
 }
 
+/* ---- mean functions ---- */
+
+/* A constant with a vague prior of variance V is the kernel plus V, and slopes with one are the kernel plus V linear, as V grows (GPML 2.7): here V
+ * is 1e6 times what there is, which leaves a difference of 1e-6; in float32 the kernels with V would round y away. */
+static void check_vague_prior(GpContext *c)
+{
+    static const char *const vague[] = { NULL, "2*rbf(0.5) + 1e6", "2*rbf(0.5) + 1e6 + linear(1e6)" };
+    enum { COUNT = 3 };
+    const double z[COUNT * D] = { 0.3, 5, -1, 0.7, -4, 0.2 };
+    GpData data = small_data();
+    double values[N], mean[2][COUNT], covariance[2][COUNT * COUNT], variance[COUNT];
+    if (gp_context_precision(c) != GP_F64) return;
+    for (int i = 0; i < N; i++) values[i] = data.y[i] + 3 - 2 * x[i] + x[i + N];
+    data.y = values;
+    for (int which = 1; which <= 2; which++) {
+        for (int side = 0; side < 2; side++) {
+            GpKernel *k = kernel(side ? vague[which] : "2*rbf(0.5)", D);
+            GpFitOptions o = gp_fit_defaults(GP_F64);
+            GpModel *m = NULL;
+            o.noise_variance = 0.1;
+            o.mean = side ? GP_MEAN_ZERO : (GpMean)which;
+            check_ok(gp_fit(&m, c, k, &data, &o));
+            check_ok(gp_predict_covariance(m, COUNT, z, COUNT, mean[side], covariance[side], COUNT));
+            if (!side) check_ok(gp_predict(m, COUNT, z, COUNT, mean[1], variance, NULL));
+            for (int i = 0; i < COUNT && !side; i++) {
+                check_near(c, "mean, alone", mean[1][i], mean[0][i], 1e-12);
+                check_near(c, "variance, alone", variance[i], covariance[0][i + i * COUNT], 1e-11);
+            }
+            gp_model_destroy(m);
+            gp_kernel_destroy(k);
+        }
+        for (int i = 0; i < COUNT; i++) check_near(c, "mean", mean[0][i], mean[1][i], 1e-4);
+        for (int i = 0; i < COUNT * COUNT; i++) check_near(c, "covariance", covariance[0][i], covariance[1][i], 1e-4);
+    }
+}
+
+static void a_mean_is_the_limit_of_a_vague_prior(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_vague_prior);
+}
+
+/* y on a plane: the coefficients are the plane's, also where x lies far from zero and y is normalised, and nothing is left for the kernel. */
+static void check_plane(GpContext *c)
+{
+    const double far[D] = { 2003, -7 };
+    GpData data = small_data();
+    double moved[N * D], values[N], coefficient[1 + D], mean;
+    GpKernel *k = kernel("2*rbf(0.5)", D);
+    for (int i = 0; i < N; i++) {
+        moved[i] = x[i] + 2000;
+        moved[i + N] = x[i + N] * 1e-3;
+        values[i] = 10 + 3 * moved[i] - 500 * moved[i + N];
+    }
+    data.x = moved;
+    data.y = values;
+    for (int normalise = 0; normalise < 2; normalise++) {
+        GpFitOptions o = gp_fit_defaults(gp_context_precision(c));
+        GpModel *m = NULL;
+        o.noise_variance = 0.1;
+        o.mean = GP_MEAN_LINEAR;
+        o.normalise_y = normalise;
+        check_ok(gp_fit(&m, c, k, &data, &o));
+        assert_int_equal(gp_model_mean(m, NULL), 1 + D);
+        assert_int_equal(gp_model_mean(m, coefficient), 1 + D);
+        check_near(c, "slope", coefficient[1], 3, 1e4 * eps_of(c));
+        check_near(c, "slope", coefficient[2], -500, 1e7 * eps_of(c));   /* its column is a thousandth */
+        check_near(c, "constant", coefficient[0], 10, 2e7 * eps_of(c));
+        check_ok(gp_predict(m, 1, far, 1, &mean, NULL, NULL));
+        check_near(c, "mean", mean, 10 + 3 * 2003 + 500 * 7, 1e8 * eps_of(c));
+        gp_model_destroy(m);
+    }
+    gp_kernel_destroy(k);
+}
+
+static void a_plane_is_found_exactly(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_plane);
+}
+
+/* Left out one at a time, with the coefficients estimated anew: the same as n fits; and the likelihood's gradient, by differences. */
+static void check_mean_without_each_point(GpContext *c)
+{
+    GpData data = small_data();
+    double mean[N], variance[N], density[N], gradient[2];
+    GpKernel *k = kernel("2*rbf(0.5)", D);
+    if (gp_context_precision(c) != GP_F64) return;
+    for (int which = 1; which <= 2; which++) {
+        GpFitOptions o = gp_fit_defaults(GP_F64);
+        GpModel *m = NULL;
+        double lml[2];
+        o.noise_variance = 0.1;
+        o.mean = (GpMean)which;
+        check_ok(gp_fit(&m, c, k, &data, &o));
+        check_ok(gp_leave_one_out(m, mean, variance, density));
+        check_ok(gp_log_marginal_likelihood_gradient(m, 0.1, gradient, NULL));
+        gp_model_destroy(m);
+        for (int out = 0; out < N; out++) {
+            double rest_x[(N - 1) * D], rest_y[N - 1], z[D], expected, latent;
+            for (int i = 0, j = 0; i < N; i++) {
+                if (i == out) continue;
+                rest_y[j] = data.y[i];
+                for (int t = 0; t < D; t++) rest_x[j + t * (N - 1)] = x[i + t * N];
+                j++;
+            }
+            for (int t = 0; t < D; t++) z[t] = x[out + t * N];
+            const GpData rest = { .n = N - 1, .d = D, .x = rest_x, .ldx = N - 1, .y = rest_y };
+            check_ok(gp_fit(&m, c, k, &rest, &o));
+            check_ok(gp_predict(m, 1, z, 1, &expected, &latent, NULL));
+            gp_model_destroy(m);
+            check_near(c, "left-out mean", mean[out], expected, 1e-11);
+            check_near(c, "left-out variance", variance[out], latent + 0.1, 1e-11);
+        }
+        for (int p = 0; p < 2; p++) {
+            const GpParameter start = gp_kernel_parameter(k, (size_t)p, NULL, 0);
+            for (int side = 0; side < 2; side++) {
+                GpParameter moved = start;
+                moved.value *= exp(side ? 1e-4 : -1e-4);
+                check_ok(gp_kernel_set_parameter(k, (size_t)p, moved));
+                check_ok(gp_fit(&m, c, k, &data, &o));
+                check_ok(gp_log_marginal_likelihood(m, &lml[side]));
+                gp_model_destroy(m);
+            }
+            check_ok(gp_kernel_set_parameter(k, (size_t)p, start));
+            check_near(c, "gradient", gradient[p], (lml[1] - lml[0]) / 2e-4, 1e-6);
+        }
+    }
+    gp_kernel_destroy(k);
+}
+
+static void a_mean_is_estimated_anew_without_each_point(void **state)
+{
+    (void)state;
+    on_each_usable_backend(check_mean_without_each_point);
+}
+
+static void means_that_the_data_cannot_tell_apart_are_refused(void **state)
+{
+    GpData data = small_data();
+    double changed[N * D];
+    GpContext *c = NULL;
+    GpModel *m = NULL;
+    GpFitOptions o = gp_fit_defaults(GP_F64);
+    GpKernel *k = kernel("2*rbf(0.5)", D);
+    (void)state;
+    o.noise_variance = 0.1;
+    o.mean = GP_MEAN_LINEAR;
+    data.x = changed;
+    check_ok(gp_context_create(&c, "cpu/openmp", GP_F64, 0));
+    for (int i = 0; i < N; i++) {
+        changed[i] = x[i];
+        changed[i + N] = 5;
+    }
+    assert_int_equal(gp_fit(&m, c, k, &data, &o), GP_BAD_DATA);
+    assert_non_null(strstr(gp_message(), "column 1 (from 0) is constant"));
+    for (int i = 0; i < N; i++) changed[i + N] = 3 - 2 * x[i];
+    assert_int_equal(gp_fit(&m, c, k, &data, &o), GP_BAD_DATA);
+    assert_non_null(strstr(gp_message(), "column 1 (from 0) is a combination of others"));
+    data.n = 2;
+    assert_int_equal(gp_fit(&m, c, k, &data, &o), GP_BAD_DATA);
+    assert_non_null(strstr(gp_message(), "3 coefficients"));
+    o.mean = (GpMean)9;
+    assert_int_equal(gp_fit(&m, c, k, &data, &o), GP_BAD_ARGUMENT);
+    gp_kernel_destroy(k);
+    gp_context_destroy(c);
+}
+
 /* ---- leave-one-out ---- */
 
 /* Every point left out in turn and predicted from a fit of the others. */
@@ -753,6 +921,10 @@ int main(void)
         cmocka_unit_test(equal_noise_of_points_is_the_noise_variance),
         cmocka_unit_test(training_knows_the_noise_of_points),
         cmocka_unit_test(noise_that_is_no_variance_is_refused_with_its_index),
+        cmocka_unit_test(a_mean_is_the_limit_of_a_vague_prior),
+        cmocka_unit_test(a_plane_is_found_exactly),
+        cmocka_unit_test(a_mean_is_estimated_anew_without_each_point),
+        cmocka_unit_test(means_that_the_data_cannot_tell_apart_are_refused),
         cmocka_unit_test(leave_one_out_equals_refits),
         cmocka_unit_test(leave_one_out_works_in_blocks_and_in_the_units_of_y),
         cmocka_unit_test(covariances_follow_from_variances),
