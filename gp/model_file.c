@@ -20,6 +20,8 @@ static uint64_t hash_of(const char *text, size_t size, uint64_t hash)
     return hash;
 }
 
+static const char *const means[] = { "zero", "constant", "linear" };   /* as GpMean numbers them */
+
 /* ---- writing ---- */
 
 static GpStatus check_name(const char *path, const char *name)
@@ -31,7 +33,7 @@ static void write_text(FILE *f, const GpModelFile *m)
 {
     fprintf(f, "gp model %d\n", GP_MODEL_FILE_VERSION);
     fprintf(f, "kernel %s\nprecision %s\n", m->kernel, m->precision == GP_F64 ? "f64" : "f32");
-    fprintf(f, "noise %a\nmax_jitter %a\nnormalise %d\nlml %a\n", m->noise, m->max_jitter, m->normalise != 0, m->lml);
+    fprintf(f, "noise %a\nmax_jitter %a\nnormalise %d\nmean %s\nlml %a\n", m->noise, m->max_jitter, m->normalise != 0, means[m->mean], m->lml);
     fprintf(f, "target %s\n", m->target);
     for (size_t j = 0; j < m->d; j++) fprintf(f, "column %s\n", m->column[j]);
     fprintf(f, "points %zu\n", m->n);
@@ -140,7 +142,7 @@ cleanup:
 static GpStatus read_settings(Reader *r, GpModelFile *m)
 {
     GpStatus status = GP_OK;
-    char *precision = NULL;
+    char *precision = NULL, *mean = NULL;
     double normalise = 0;
     TRY(read_text(r, "kernel", &m->kernel));
     TRY(read_text(r, "precision", &precision));
@@ -150,10 +152,14 @@ static GpStatus read_settings(Reader *r, GpModelFile *m)
     TRY(read_number(r, "max_jitter", &m->max_jitter));
     TRY(read_number(r, "normalise", &normalise));
     m->normalise = normalise != 0;
+    TRY(read_text(r, "mean", &mean));
+    while ((size_t)m->mean < sizeof means / sizeof *means && strcmp(mean, means[m->mean]) != 0) m->mean++;
+    if ((size_t)m->mean == sizeof means / sizeof *means) { status = wrong(r, "the mean is none of zero, constant, linear"); goto cleanup; }
     TRY(read_number(r, "lml", &m->lml));
     TRY(read_text(r, "target", &m->target));
 cleanup:
     free(precision);
+    free(mean);
     return status;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
     GpPrecision precision;
     double noise, max_jitter, lml;  /* lml: of the fit that was saved                       */
     int normalise;
+    GpMean mean;
     size_t n, d;
     double *x, *y;                  /* n x d, column-major with leading dimension n; n      */
 } GpModelFile;

@@ -71,6 +71,7 @@ static void mistakes_get_one_clear_line_and_leave_nothing(void **state)
         { "$G fit $T/t.csv --target y --noise -1 -o $T/x.gp", 2, "--noise needs a number" },
         { "$G fit $T/t.csv --target y --nonsense -o $T/x.gp", 2, "unknown option '--nonsense'" },
         { "$G fit $T/t.csv --target y --precision f16 -o $T/x.gp", 2, "f64 or f32" },
+        { "$G fit $T/t.csv --target y --mean cubic -o $T/x.gp", 2, "zero, constant or linear" },
         { "$G fit $T/t.csv --target y --backend abacus -o $T/x.gp", 2, "abacus" },
         { "$G fit $T/t.csv --target y --no-train -o $T/x.gp", 2, "--no-train without --noise" },
         { "$G fit $T/t.csv --target z -o $T/x.gp", 2, "a, b, y" },
@@ -161,6 +162,8 @@ static void every_verb_works_and_speaks_json(void **state)
     expect("$G fit $T/t.csv --target y -o $T/w.gp", 0, "saved: ");
     assert_non_null(strstr(output, "noise variance"));
     expect("$G fit $T/windows.csv --target y --features a --noise 0.1 -o $T/w2.gp", 0, "3 points, 1 column");
+    expect("$G fit $T/t.csv --target y --mean linear --kernel '1*rbf(1)' -o $T/lin.gp", 0, " a ");
+    expect("$G predict $T/lin.gp $T/new.csv -o -", 0, "a,b,mean\n2.5,1,");
     expect("$G fit $T/t.csv --target y --json -o $T/w.gp", 0, "\"converged\":true");
     expect("$G predict $T/w.gp $T/new.csv --json -o $T/p.csv", 0, "\"rows\":2");
     expect("$G predict $T/w.gp $T/new.csv --cov -o -", 0, "a,b,mean,cov1,cov2\n2.5,1,");

@@ -20,7 +20,7 @@ static char *names[] = { "first one", "b,\"quoted\"" };
 static GpModelFile small(void)
 {
     return (GpModelFile){ .kernel = "2*rbf(0.1,3 in 1e-3..10)", .target = "y value", .column = names, .precision = GP_F32, .noise = 0.1,
-                          .max_jitter = 1e-6, .lml = -12.5, .normalise = 1, .n = 3, .d = 2, .x = x, .y = y };
+                          .max_jitter = 1e-6, .lml = -12.5, .normalise = 1, .mean = GP_MEAN_LINEAR, .n = 3, .d = 2, .x = x, .y = y };
 }
 
 static void write_small(void)
@@ -39,7 +39,7 @@ static void every_digit_comes_back(void **state)
     assert_string_equal(back.target, "y value");
     assert_string_equal(back.column[0], names[0]);
     assert_string_equal(back.column[1], names[1]);
-    assert_true(back.n == 3 && back.d == 2 && back.precision == GP_F32 && back.normalise == 1);
+    assert_true(back.n == 3 && back.d == 2 && back.precision == GP_F32 && back.normalise == 1 && back.mean == GP_MEAN_LINEAR);
     assert_true(back.noise == 0.1 && back.max_jitter == 1e-6 && back.lml == -12.5);
     assert_memory_equal(back.x, x, sizeof x);
     assert_memory_equal(back.y, y, sizeof y);
@@ -114,7 +114,7 @@ static void what_is_wrong_is_said(void **state)
         { "gp model 1", "gp model 2", "newer version, 2" }, { "gp model 1", "hello", "no model file" },
         { "points 3", "points 900000000000", "more points than the file has room for" }, { "points 3", "points -1", "'points ...' expected" }, { "points 3", "points 0", "no columns or no points" },
         { "noise 0x1.9", "noise nan 0x1.9", "not a finite number" }, { "precision f32", "precision f16", "neither f32 nor f64" },
-        { "target ", "tarmac ", "'target ...' expected" }, { "lml -0x1.9", "lml -0x1.8", "checksum differs" },
+        { "mean linear", "mean cubic", "none of zero, constant, linear" }, { "target ", "tarmac ", "'target ...' expected" }, { "lml -0x1.9", "lml -0x1.8", "checksum differs" },
     };
     size_t size;
     (void)state;

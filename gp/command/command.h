@@ -15,6 +15,7 @@ typedef struct {
     GpPrecision precision;
     size_t restarts, samples, size, columns;
     uint64_t seed;
+    GpMean mean;
     int no_train, normalise, covariance, deviation, json, quiet;
 } Options;
 

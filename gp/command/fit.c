@@ -136,8 +136,19 @@ static GpStatus print_kernel(const GpKernel *k, char **text)
     return status;
 }
 
-static void report(const Options *o, const GpModelFile *m, const GpKernel *k, const GpTrainResult *r, double jitter, const char *backend)
+static void print_mean(const GpModelFile *m, const GpModel *model)
 {
+    double c[65];
+    const size_t count = gp_model_mean(model, c);
+    if (count == 0) return;
+    printf("mean: %.6g", c[0]);
+    for (size_t j = 1; j < count; j++) printf(" %c %.6g %s", c[j] < 0 ? '-' : '+', fabs(c[j]), m->column[j - 1]);
+    putchar('\n');
+}
+
+static void report(const Options *o, const GpModelFile *m, const GpKernel *k, const GpTrainResult *r, const GpModel *model, const char *backend)
+{
+    const double jitter = gp_model_jitter(model);
     if (o->json) {
         cJSON *j = cJSON_CreateObject();
         cJSON_AddStringToObject(j, "model", o->out);
@@ -159,6 +170,7 @@ static void report(const Options *o, const GpModelFile *m, const GpKernel *k, co
     if (o->quiet || strcmp(o->out, "-") == 0) return;
     printf("%zu points, %zu column%s, on %s\n", m->n, m->d, m->d > 1 ? "s" : "", backend);
     printf("kernel: %s\nnoise variance: %.6g%s\n", m->kernel, m->noise, m->normalise ? " (of the normalised target)" : "");
+    print_mean(m, model);
     printf("log marginal likelihood: %.9g", m->lml);
     if (!o->no_train) printf(" after %d evaluations%s", r->evaluations, r->converged ? "" : ", NOT CONVERGED: more --restarts or another kernel may help");
     putchar('\n');
@@ -178,7 +190,7 @@ GpStatus command_fit(const Options *o)
 {
     GpStatus status = GP_OK;
     GpTable t = { .rows = 0 };
-    GpModelFile m = { .precision = o->precision, .normalise = o->normalise || !o->kernel };
+    GpModelFile m = { .precision = o->precision, .normalise = o->normalise || !o->kernel, .mean = o->mean };
     GpContext *c = NULL;
     GpKernel *k = NULL;
     GpModel *model = NULL;
@@ -198,6 +210,7 @@ GpStatus command_fit(const Options *o)
         if (o->no_train && !given && !has_white(k))
             TRY(fail(GP_BAD_ARGUMENT, "--no-train without --noise V: say how large the noise variance is (0 is allowed)"));
         fit.normalise_y = m.normalise;
+        fit.mean = m.mean;
         fit.noise_variance = given ? o->noise : train_noise ? 0.1 * spread * spread : 0;
         if (!o->no_train) TRY(train(o, c, k, &data, &fit, train_noise, &result));
         TRY(gp_fit(&model, c, k, &data, &fit));
@@ -213,7 +226,7 @@ GpStatus command_fit(const Options *o)
     }
     if (!m.kernel) TRY(fail(GP_NO_MEMORY, "no memory for a kernel's text"));
     TRY(gp_model_file_write(o->out, &m));
-    report(o, &m, k, &result, gp_model_jitter(model), gp_context_backend(c));
+    report(o, &m, k, &result, model, gp_context_backend(c));
     if (result.cancelled) status = fail(GP_CANCELLED, "interrupted; the best so far is saved in %s", o->out);
 cleanup:
     free(text);

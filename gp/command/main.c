@@ -20,6 +20,7 @@ static const char usage[] =
     "     --kernel TEXT     '2*rbf(0.5) + white(0.1)'; without it one rbf with a length for each column, on a normalised target\n"
     "     --features A,B    columns to use; without it all but the target\n"
     "     --noise V         noise variance, not trained; without it the noise is trained, unless the kernel has a white(...)\n"
+    "     --mean M          zero, constant or linear: estimated with the model (zero)\n"
     "     --no-train        keep the kernel as it is      --normalise   centre and scale the target\n"
     "     --restarts N      further starts (0)            --seed N      of the starts (1)\n"
     "  gp predict MODEL TABLE -o OUT         mean of every row; columns are found by their names\n"
@@ -35,7 +36,7 @@ static const char usage[] =
 
 /* Which verb takes an option: one letter each. */
 enum { O_TARGET = 256, O_FEATURES, O_KERNEL, O_NOISE, O_NO_TRAIN, O_NORMALISE, O_BACKEND, O_PRECISION, O_RESTARTS, O_SEED, O_STD, O_COV,
-       O_SAMPLES, O_SIZE, O_COLUMNS, O_X, O_JSON, O_QUIET };
+       O_SAMPLES, O_SIZE, O_COLUMNS, O_X, O_MEAN, O_JSON, O_QUIET };
 static const struct option long_options[] = {
     { "target", 1, NULL, O_TARGET },       { "features", 1, NULL, O_FEATURES },   { "kernel", 1, NULL, O_KERNEL },
     { "noise", 1, NULL, O_NOISE },         { "no-train", 0, NULL, O_NO_TRAIN },   { "normalise", 0, NULL, O_NORMALISE },
@@ -43,11 +44,11 @@ static const struct option long_options[] = {
     { "restarts", 1, NULL, O_RESTARTS },   { "seed", 1, NULL, O_SEED },           { "std", 0, NULL, O_STD },
     { "cov", 0, NULL, O_COV },             { "samples", 1, NULL, O_SAMPLES },     { "size", 1, NULL, O_SIZE },
     { "columns", 1, NULL, O_COLUMNS },     { "x", 1, NULL, O_X },                 { "json", 0, NULL, O_JSON },
-    { "quiet", 0, NULL, O_QUIET },         { "out", 1, NULL, 'o' },               { NULL, 0, NULL, 0 },
+    { "mean", 1, NULL, O_MEAN },           { "quiet", 0, NULL, O_QUIET },         { "out", 1, NULL, 'o' },               { NULL, 0, NULL, 0 },
 };
 
 typedef struct { const char *name; GpStatus (*run)(const Options *); int fewest, most, needs_out; const int *takes; } Verb;
-static const int fit_takes[] = { O_TARGET, O_FEATURES, O_KERNEL, O_NOISE, O_NO_TRAIN, O_NORMALISE, O_RESTARTS, O_SEED, 'o', 0 };
+static const int fit_takes[] = { O_TARGET, O_FEATURES, O_KERNEL, O_NOISE, O_NO_TRAIN, O_NORMALISE, O_MEAN, O_RESTARTS, O_SEED, 'o', 0 };
 static const int predict_takes[] = { O_STD, O_COV, 'o', 0 }, sample_takes[] = { O_SAMPLES, O_SEED, 'o', 0 }, loo_takes[] = { 'o', 0 },
                  plot_takes[] = { O_X, 'o', 0 }, info_takes[] = { O_SIZE, O_COLUMNS, 0 },
                  all_take[] = { O_BACKEND, O_PRECISION, O_JSON, O_QUIET, 0 };
@@ -110,6 +111,11 @@ static GpStatus take_option(Options *o, int option, const char *text)
         if (strcmp(text, "f64") != 0 && strcmp(text, "f32") != 0)
             return fail(GP_BAD_ARGUMENT, "--precision is f64 or f32, not '%s'", text);
         o->precision = strcmp(text, "f32") == 0 ? GP_F32 : GP_F64;
+        break;
+    case O_MEAN:
+        if (strcmp(text, "zero") != 0 && strcmp(text, "constant") != 0 && strcmp(text, "linear") != 0)
+            return fail(GP_BAD_ARGUMENT, "--mean is zero, constant or linear, not '%s'", text);
+        o->mean = *text == 'z' ? GP_MEAN_ZERO : *text == 'c' ? GP_MEAN_CONSTANT : GP_MEAN_LINEAR;
         break;
     case O_NO_TRAIN: o->no_train = 1; break;
     case O_NORMALISE: o->normalise = 1; break;

@@ -12,7 +12,7 @@ GpStatus fitted_open(Fitted *f, const Options *o)
     TRY(gp_model_file_read(&f->file, o->first));
     const GpModelFile *m = &f->file;
     const GpData data = { .n = m->n, .d = m->d, .x = m->x, .ldx = m->n, .y = m->y };
-    const GpFitOptions fit = { .noise_variance = m->noise, .max_jitter = m->max_jitter, .normalise_y = m->normalise };
+    const GpFitOptions fit = { .noise_variance = m->noise, .max_jitter = m->max_jitter, .normalise_y = m->normalise, .mean = m->mean };
     TRY(gp_context_create(&f->context, o->backend, m->precision, 0));
     TRY(gp_kernel_parse(&f->kernel, m->kernel, m->d));
     TRY(gp_fit(&f->model, f->context, f->kernel, &data, &fit));
