@@ -110,6 +110,20 @@ GpStatus gp_sample_prior(GpContext *c, const GpKernel *k, size_t count, const do
  * log density of the y_i that was measured, in the units of y. n numbers each; NULL: not wanted. Takes n x 256 elements beside the model. */
 GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *log_density);
 
+/* ---- many small models ---- */
+
+typedef struct {
+    const GpKernel *kernel;
+    GpData data;
+    GpFitOptions fit;
+    double *gradient;         /* gp_kernel_parameters numbers, or NULL: not wanted                */
+    double lml, of_noise;     /* as gp_log_marginal_likelihood and its gradient                   */
+    GpStatus status;          /* of this model; the others go on                                  */
+} GpBatchItem;
+/* The likelihood, and its gradient where it is wanted, of `count` independent models; the same numbers as one by one, up to the rounding
+ * of sums that threads split. On the CPU the models are spread over the cores, and OpenBLAS works with one thread meanwhile, in the whole process. Not GP_OK: the status of the first model that failed, whose index the message has. */
+GpStatus gp_batch_likelihood(GpContext *c, size_t count, GpBatchItem *items);
+
 /* ---- training: the parameters of highest log marginal likelihood ---- */
 
 typedef struct { size_t restart; int evaluation; double lml, gradient_norm; } GpTrainProgress;   /* restart 0: from the kernel's own values */
