@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "gp/cuda_compiled.h"
+#include "common/hash.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <dlfcn.h>
@@ -159,15 +160,6 @@ char *gp_compiled_source(const GpExpression *e, GpPrecision precision)
 }
 
 /* ---- the cache ---- */
-
-/* Fowler, Noll and Vo's hash, 1a, 64 bits: names files and sees damage; the key itself decides. */
-static uint64_t hash_of(const void *data, size_t size, uint64_t hash)
-{
-    const unsigned char *byte = data;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-static const uint64_t HASH_START = UINT64_C(0xcbf29ce484222325);
 
 /* 0: nothing is kept. Folders are made where they are missing. */
 static int cache_folder(char *path, size_t size)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gp/model_file.h"
 #include "common/new_file.h"
+#include "common/hash.h"
 #include "common/memory.h"
 #include "common/try.h"
 #include <errno.h>
@@ -11,14 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Fowler, Noll and Vo's hash, 1a, 64 bits. */
-static const uint64_t HASH_START = UINT64_C(0xcbf29ce484222325);
-static uint64_t hash_of(const char *text, size_t size, uint64_t hash)
-{
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 static const char *const means[] = { "zero", "constant", "linear" };   /* as GpMean numbers them */
 
