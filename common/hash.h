@@ -9,7 +9,7 @@ static const uint64_t HASH_START = UINT64_C(0xcbf29ce484222325);
 /* Goes on from `hash`, which is HASH_START for the first bytes. */
 static inline uint64_t hash_of(const void *data, size_t size, uint64_t hash)
 {
-    const unsigned char *byte = data;
+    const unsigned char *byte = (const unsigned char *)data;
     for (size_t i = 0; i < size; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
