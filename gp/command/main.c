@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 volatile int interrupted;
 
@@ -154,10 +156,13 @@ cleanup:
     return status;
 }
 
+/* Once: stop and save. Again, a second later or more: now. (Some senders signal a program and its group, which is the same Ctrl-C twice.) */
 static void on_signal(int signal_number)
 {
+    static volatile time_t first;
     (void)signal_number;
-    if (interrupted) _exit(EXIT_INTERRUPTED);   /* twice: now */
+    if (interrupted && time(NULL) > first + 1) _exit(EXIT_INTERRUPTED);
+    if (!interrupted) first = time(NULL);
     interrupted = 1;
 }
 
