@@ -69,8 +69,8 @@ static void rate_row(Row *r, const Run *run)
     r->roof = r->by_bytes ? byte_roof(r->cell->problem) : compute;
     if (r->roof && r->by_bytes && !(run_roof(run, device, r->roof) > 0)) r->roof = "triad";
     const double roof = r->roof ? run_roof(run, device, r->roof) : 0;
-    if (roof > 0) r->share = r->rate / roof;
-    else r->roof = NULL;
+    if (roof > 0 && amount > 0) r->share = r->rate / roof;
+    else r->roof = NULL;   /* training has no count of operations, and no roof */
 }
 
 static void row_make(Row *r, const Cell *c, const Run *run)

@@ -404,7 +404,7 @@ static void a_share_is_of_the_roof_that_limits_the_problem(void **state)
         { "vector_add", "f32", "triad", { 1e9, 12e9 }, 0.6 },
         { "reduction", "f32", "read", { 1e9, 4e9 }, 0.1 },
         { "kernel_matrix", "f64", "write", { 1e9, 8e9 }, 0.8 },
-        { "matmul", "f64", "matmul_f64", { 1e12, 1e9 }, 0.5 },
+        { "matmul", "f64", "matmul_f64", { 1e12, 1e9 }, 0.5 }, { "gp_train", "f64", NULL, { 0, 0 }, NAN },
     };
     Roof roofs[] = { { "cpu", "triad", 20e9 },
                      { "cpu", "read", 40e9 },
@@ -422,6 +422,10 @@ static void a_share_is_of_the_roof_that_limits_the_problem(void **state)
     Table t;
     assert_int_equal(table_make(&t, &f->run), GP_OK);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        if (!cases[k].roof) {
+            assert_true(t.rows[k].roof == NULL && isnan(t.rows[k].share));
+            continue;
+        }
         assert_string_equal(t.rows[k].roof, cases[k].roof);
         assert_true(fabs(t.rows[k].share - cases[k].share) < 1e-12);
     }
