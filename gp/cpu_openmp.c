@@ -12,6 +12,9 @@
 
 /* A block of ROWS x 8 dimensions of doubles takes 32 KiB, about one first-level cache. */
 enum { ROWS = 512, PANEL = 32 };
+/* Up to this many points one thread does it: others would hardly have started, and afterwards spin for work against OpenBLAS's own threads, which
+ * made runs of 18 ms take up to 200. */
+enum { ALONE = 256 };
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
