@@ -234,6 +234,82 @@ static void what_cannot_be_trained_is_refused_and_changes_nothing(void **state)
     gp_context_destroy(c);
 }
 
+/* Pairs of measurements at two places, far from zero: raw and normalised, the likelihood has different tops (a normalised y has mean 0), and both
+ * are reached from the same start. */
+static void raw_and_normalised_targets_have_their_own_optimum(void **state)
+{
+    const double where[] = { 20, 20, 140, 140 }, what[] = { 740, 680, 1260, 1200 };
+    const GpData data = { .n = 4, .d = 1, .x = where, .ldx = 4, .y = what };
+    GpContext *c = context("cpu/openmp");
+    double length[2];
+    (void)state;
+    for (int normalised = 0; normalised < 2; normalised++) {
+        const double scale = normalised ? 1 : 1e6;
+        GpKernel *k = NULL;
+        GpFitOptions fit = with_noise(0.01 * scale);
+        GpTrainOptions o = gp_train_defaults();
+        GpTrainResult r;
+        char text[64];
+        fit.normalise_y = normalised;
+        o.train_noise = 1;
+        snprintf(text, sizeof text, "%g in 1e-3..1e9*rbf(100 in 1..1e4)", scale);
+        check_ok(gp_kernel_parse(&k, text, 1));
+        check_ok(gp_train(k, c, &data, &fit, &o, &r));
+        assert_true(r.converged);
+        fit.noise_variance = r.noise_variance;
+        length[normalised] = value(k, 1);
+        for (size_t p = 0; p < 2; p++)
+            for (int side = -1; side <= 1; side += 2) {
+                GpParameter kept = gp_kernel_parameter(k, p, NULL, 0), moved = kept;
+                GpModel *m = NULL;
+                double lml;
+                moved.value *= 1 + 0.02 * side;
+                if (moved.value < moved.lower || moved.value > moved.upper) continue;
+                check_ok(gp_kernel_set_parameter(k, p, moved));
+                check_ok(gp_fit(&m, c, k, &data, &fit));
+                check_ok(gp_log_marginal_likelihood(m, &lml));
+                assert_true(lml <= r.lml + 1e-9 * fabs(r.lml));
+                gp_model_destroy(m);
+                check_ok(gp_kernel_set_parameter(k, p, kept));
+            }
+        gp_kernel_destroy(k);
+    }
+    assert_true(fabs(length[0] / length[1] - 1) > 0.05);
+    gp_context_destroy(c);
+}
+
+/* Matern 1/2 has no slope at distance 0, but its derivative by the length is 0 there: on the diagonal, and between equal points. */
+static void a_matern_12_gradient_is_finite_at_distance_0(void **state)
+{
+    const double x[] = { 1, 3, 5, 6, 8, 3 };
+    double y[6];
+    (void)state;
+    for (int i = 0; i < 6; i++) y[i] = x[i] * sin(x[i]);
+    const GpData data = { .n = 6, .d = 1, .x = x, .ldx = 6, .y = y };
+    const GpFitOptions fit = with_noise(0.1);
+    for (size_t b = 0; b < gp_backend_count(); b++) {
+        if (gp_backend_unavailable(gp_backend_name(b))) continue;
+        GpContext *c = context(gp_backend_name(b));
+        GpKernel *k = NULL;
+        GpModel *m = NULL;
+        double gradient[2], side[2];
+        check_ok(gp_kernel_parse(&k, "2*matern12(1.5)", 1));
+        check_ok(gp_fit(&m, c, k, &data, &fit));
+        check_ok(gp_log_marginal_likelihood_gradient(m, 0.1, gradient, NULL));
+        gp_model_destroy(m);
+        for (int s = 0; s < 2; s++) {
+            GpParameter p = { .value = 1.5 * exp(s ? 1e-4 : -1e-4), .lower = 1e-5, .upper = 1e5 };
+            check_ok(gp_kernel_set_parameter(k, 1, p));
+            check_ok(gp_fit(&m, c, k, &data, &fit));
+            check_ok(gp_log_marginal_likelihood(m, &side[s]));
+            gp_model_destroy(m);
+        }
+        check_near("d / dlog length", gradient[1], (side[1] - side[0]) / 2e-4, 1e-6);
+        gp_kernel_destroy(k);
+        gp_context_destroy(c);
+    }
+}
+
 /* ---- priors, and parameters of which the data say nothing ---- */
 
 static double likelihood_at(GpContext *c, GpKernel *k, const GpData *data, const GpFitOptions *fit, size_t p, double v)
@@ -368,6 +444,8 @@ int main(void)
         cmocka_unit_test(restarts_find_what_one_start_misses_and_repeat_themselves),
         cmocka_unit_test(it_can_be_watched_and_stopped_with_the_best_so_far),
         cmocka_unit_test(what_cannot_be_trained_is_refused_and_changes_nothing),
+        cmocka_unit_test(raw_and_normalised_targets_have_their_own_optimum),
+        cmocka_unit_test(a_matern_12_gradient_is_finite_at_distance_0),
         cmocka_unit_test(priors_move_the_optimum_to_that_of_the_posterior),
         cmocka_unit_test(a_prior_holds_the_noise_too),
         cmocka_unit_test(unsound_priors_are_refused),
