@@ -15,7 +15,9 @@ wish() { optional="$optional $1" why="$why
 
 command -v "${cc%% *}" >/dev/null || { echo "deps: there is no C compiler '$cc'; install gcc, or name one: make CC=..." >&2; exit 2; }
 has_header stdlib.h || need libc6-dev "the C library's headers"
-has_header cblas.h || need libopenblas-dev "linear algebra on the CPU, and the reference for it"
+# The reference BLAS has a cblas.h too.
+printf '#include <cblas.h>\n' | $cc -E - 2>/dev/null | grep -q openblas_get_config ||
+    need libopenblas-dev "linear algebra on the CPU, and the reference for it"
 has_header lapacke.h || need liblapacke-dev "Cholesky on the CPU"
 has_header cjson/cJSON.h || need libcjson-dev "results files"
 has_header csv.h || need libcsv-dev "data in CSV files"
