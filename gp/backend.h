@@ -77,14 +77,14 @@ extern const GpRegisteredBackend gp_backends[];
 extern const size_t gp_backends_size;
 
 /* The algorithm on arrays that are already on the device; gp_fit and gp_predict are these plus the copies.
- * fit: overwrites K (n x n, ld) by the factor and alpha (n, which must hold y) by K \ y; point_noise (n, or NULL) is added to the diagonal;
+ * fit: overwrites K (n x n, ld) by the factor and alpha (n x targets, which must hold y) by K \ y; point_noise (n, or NULL) is added to the diagonal;
  * *jitter gets what was added beyond that, which is relative to mean_diagonal, the mean of K's diagonal.
- * predict: at m points z; work is n x m (leading dimension n); explained[j] = |L \ k(X, z_j)|^2, so that the variance is
+ * predict: at m points z; mean is m x targets; work is n x m (leading dimension n); explained[j] = |L \ k(X, z_j)|^2, so that the variance is
  * k(z, z) - explained; explained may be NULL. */
 GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *point_noise, double mean_diagonal,
-                       const GpFitOptions *o, void *K, size_t ld, void *alpha, double *jitter);
-GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha,
-                           size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained);
+                       const GpFitOptions *o, void *K, size_t ld, size_t targets, void *alpha, double *jitter);
+GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, size_t targets,
+                           const void *alpha, size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
  *   y = f(X) + e,  f ~ GP(0, k),  e ~ N(0, noise_variance);   K = k(X, X) + noise_variance I = L L'
  *   alpha = L' \ (L \ y);   mean(x) = k(x, X) alpha;   variance(x) = k(x, x) - |L \ k(X, x)|^2
  * Matrices are column-major with an explicit leading dimension; X is n x d, so coordinate j of point i is x[i + j * ldx].
+ * y may have several columns, t targets that share X, the kernel and the factor: answers then have t columns too (Y = F + E, each column on its own).
  * Callers pass and get double, whatever the precision of the arithmetic. Every function that can fail returns a GpStatus;
  * gp_message() then says what, where and what to do. No global state: threads may use one context each. */
 #ifndef GP_H
@@ -62,9 +63,10 @@ typedef struct {
     size_t n, d;              /* points and dimensions, both at least 1                       */
     const double *x;          /* n x d, column-major                                          */
     size_t ldx;               /* at least n                                                   */
-    const double *y;          /* n                                                            */
+    const double *y;          /* n x targets, column-major without gaps                       */
     /* n variances, >= 0, of the noise of each point, beside noise_variance and in its units; NULL: none. Known errors of measurement. */
     const double *point_noise;
+    size_t targets;           /* columns of y; 0 reads as 1                                   */
 } GpData;
 
 /* What f is around: nothing, or a constant, or a constant and a slope for each column, whose coefficients are estimated with the model, by generalised
@@ -77,7 +79,7 @@ typedef struct {
     /* Jitter: none unless a pivot fails; then relative to mean(diag K), from 10 eps, growing tenfold, up to this limit.
      * 0: never; the fit fails with the row and its nearest duplicate. */
     double max_jitter;
-    int normalise_y;          /* centre y and scale it to variance 1 (a constant y scales by 1) */
+    int normalise_y;          /* centre each target and scale it to variance 1 (a constant one scales by 1) */
     GpMean mean;
 } GpFitOptions;
 /* noise_variance 0, max_jitter 1e-6 (in float32: 1e-4), normalise_y 0, mean zero */
@@ -88,26 +90,29 @@ GpFitOptions gp_fit_defaults(GpPrecision precision);
 GpStatus gp_fit(GpModel **out, GpContext *c, const GpKernel *k, const GpData *data, const GpFitOptions *o);
 /* What was added to the diagonal beyond the noise, absolute; 0 almost always. */
 double   gp_model_jitter(const GpModel *m);
-/* How many coefficients the mean has: 0, 1 or 1 + d. They go into `coefficient` (NULL: not wanted), in the units of y and x: the constant, at x = 0,
- * then the slopes. */
+/* t: how many columns y has. */
+size_t   gp_model_targets(const GpModel *m);
+/* How many coefficients the mean has, q = 0, 1 or 1 + d. They go into `coefficient` (q x t; NULL: not wanted), in the units of y and x: the constant,
+ * at x = 0, then the slopes. */
 size_t   gp_model_mean(const GpModel *m, double *coefficient);
-/* log p(y | X), GPML equation 2.30, of y less its mean. With normalise_y, of the scaled y. */
+/* log p(y | X), GPML equation 2.30, of y less its mean; the sum over the targets. With normalise_y, of the scaled y. */
 GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml);
 /* Its derivatives by the logarithm of each parameter (gradient: gp_kernel_parameters numbers) and of noise_variance, which must be the
  * fit's (of_noise may be NULL). GPML equation 5.9. Takes a second n x n matrix while it works, and n x 1024 elements on cuda/optimized. */
 GpStatus gp_log_marginal_likelihood_gradient(GpModel *m, double noise_variance, double *gradient, double *of_noise);
-/* mean (may be NULL) and the whole covariance of f at `count` points: count x count, symmetric, leading dimension ldc. Takes
- * count (count + n) elements beside the model. GPML equations 2.23 and 2.24. */
+/* mean (count x t; may be NULL) and the whole covariance of f at `count` points: count x count x t, symmetric, leading dimension ldc; that of
+ * target s begins at covariance + s * count * ldc (they differ by the scale of normalise_y only). Takes count (count + n) elements beside the
+ * model. GPML equations 2.23 and 2.24. */
 GpStatus gp_predict_covariance(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *covariance, size_t ldc);
-/* `samples` draws of f at `count` points from the posterior, or from the prior: out is count x samples with leading dimension ldout. The same
- * seed gives the same normal numbers; sample s does not depend on how many there are. Through a Cholesky factor, with a jitter of at most
+/* `samples` draws of f at `count` points from the posterior, or from the prior: out is count x t x samples (prior: t = 1) with leading dimension
+ * ldout. The same seed gives the same normal numbers, other ones for each target; a sample does not depend on how many there are. Through a Cholesky factor, with a jitter of at most
  * 1e-6 (float32: 1e-4) of the mean variance where the covariance needs it. GPML appendix A.2. */
 GpStatus gp_sample(GpModel *m, size_t count, const double *x, size_t ldx, size_t samples, uint64_t seed, double *out, size_t ldout);
 GpStatus gp_sample_prior(GpContext *c, const GpKernel *k, size_t count, const double *x, size_t ldx, size_t samples, uint64_t seed,
                          double *out, size_t ldout);
 
 /* Every training point predicted from all the others, in closed form (GPML 5.10 to 5.12): mean and variance of y_i, noise included, and
- * log density of the y_i that was measured, in the units of y. n numbers each; NULL: not wanted. Takes n x 256 elements beside the model. */
+ * log density of the y_i that was measured, in the units of y. n x t each; NULL: not wanted. Takes n x 256 elements beside the model. */
 GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *log_density);
 
 /* ---- many small models ---- */
@@ -160,14 +165,15 @@ typedef struct {
  * GPML section 5.4.1. */
 GpStatus gp_train(GpKernel *k, GpContext *c, const GpData *data, const GpFitOptions *fit, const GpTrainOptions *o, GpTrainResult *result);
 
-/* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx). variance may be NULL.
+/* mean and variance of the latent f (without noise) at `count` points x (count x d, leading dimension ldx), count x t each. variance may be NULL.
  * count = 0 is fine. A variance below zero by rounding becomes zero and is counted in *clamped (may be NULL); below zero by
  * more than rounding can explain is GP_NOT_POSITIVE_DEFINITE with the point's index. Works in chunks: no count x count matrix is made,
  * however large count is. */
 GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *variance, size_t *clamped);
 void     gp_model_destroy(GpModel *m);
 
-/* Bytes of device memory (or host memory, for a CPU backend) that fit and predict of n points, `count` at a time, will take. */
+/* Bytes of device memory (or host memory, for a CPU backend) that fit and predict of n points will take; each target beyond the first counts as one
+ * more dimension. */
 size_t   gp_memory_needed(const GpContext *c, size_t n, size_t d);
 /* Largest n whose plan fits `bytes`. */
 size_t   gp_largest_n(const GpContext *c, size_t d, size_t bytes);

@@ -47,14 +47,14 @@ cleanup:
     return status;
 }
 
-/* In the fitted units: y_i - mean = alpha_i / K^-1_ii, variance = 1 / K^-1_ii. */
+/* Element i of y, of any target; in the fitted units: y_i - mean = alpha_i / K^-1_ii, variance = 1 / K^-1_ii. */
 static void finish(const GpModel *m, size_t i, double weight, double inverse, double *mean, double *variance, double *log_density)
 {
-    const double log_2_pi = 1.8378770664093454835606594728112, residual = weight / inverse;
+    const double log_2_pi = 1.8378770664093454835606594728112, residual = weight / inverse, scale = m->y_scale[i / m->n];
     const double y = m->y[i] + (m->mean_state ? m->mean_state->trend[i] : 0);
-    if (mean) mean[i] = m->y_mean + m->y_scale * (y - residual);
-    if (variance) variance[i] = m->y_scale * m->y_scale / inverse;
-    if (log_density) log_density[i] = -0.5 * (log_2_pi - log(inverse) + residual * residual * inverse) - log(m->y_scale);
+    if (mean) mean[i] = m->y_mean[i / m->n] + scale * (y - residual);
+    if (variance) variance[i] = scale * scale / inverse;
+    if (log_density) log_density[i] = -0.5 * (log_2_pi - log(inverse) + residual * residual * inverse) - log(scale);
 }
 
 GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *log_density)
@@ -64,14 +64,16 @@ GpStatus gp_leave_one_out(GpModel *m, double *mean, double *variance, double *lo
     double *alpha = NULL, diagonal[COLUMNS];
     if (!m) return fail(GP_BAD_ARGUMENT, "gp_leave_one_out: model is NULL");
     const size_t chunk = m->n < COLUMNS ? m->n : COLUMNS;
-    TRY(memory_alloc_uninitialised(&alpha, m->n, sizeof *alpha, "copy of alpha"));
-    TRY(m->context->backend->download(m->context, alpha, m->alpha, m->n));
+    TRY(memory_alloc_uninitialised(&alpha, m->n, m->targets * sizeof *alpha, "copy of alpha"));
+    TRY(m->context->backend->download(m->context, alpha, m->alpha, m->n * m->targets));
     TRY(make_room(m, chunk, &room));
     for (size_t first = 0; first < m->n; first += chunk) {
         const size_t count = m->n - first < chunk ? m->n - first : chunk;
         TRY(inverse_diagonal(m, first, count, &room, diagonal));
-        for (size_t j = 0; j < count; j++)
-            finish(m, first + j, alpha[first + j], diagonal[j] - gp_mean_leverage(m, first + j), mean, variance, log_density);
+        for (size_t j = 0; j < count; j++) {
+            const double inverse = diagonal[j] - gp_mean_leverage(m, first + j);
+            for (size_t i = first + j; i < m->n * m->targets; i += m->n) finish(m, i, alpha[i], inverse, mean, variance, log_density);
+        }
     }
 cleanup:
     leave_room(m, &room);

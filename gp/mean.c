@@ -34,7 +34,8 @@ GpStatus gp_mean_create(GpModel *m, const GpData *data, GpMean mean)
     }
     TRY(memory_alloc(&s->H, n, q * sizeof *s->H, "functions of the mean"));
     TRY(memory_alloc(&s->W, n, q * sizeof *s->W, "weights of the mean"));
-    TRY(memory_alloc(&s->trend, n, sizeof *s->trend, "the mean at the points"));
+    TRY(memory_alloc(&s->trend, n, m->targets * sizeof *s->trend, "the mean at the points"));
+    TRY(memory_alloc(&s->beta, q, m->targets * sizeof *s->beta, "coefficients of the mean"));
     TRY(m->context->backend->alloc(m->context, &s->device_W, n * q, "weights of the mean"));
     for (size_t k = 0; k < q; k++)
         for (size_t i = 0; i < n; i++) s->H[i + k * n] = function_of(s, k, k ? data->x[i + (k - 1) * data->ldx] : 0);
@@ -49,6 +50,7 @@ void gp_mean_destroy(GpModel *m)
     memory_free(s->H);
     memory_free(s->W);
     memory_free(s->trend);
+    memory_free(s->beta);
     m->context->backend->release(m->context, s->device_W);
     memory_free(s);
     m->mean_state = NULL;
@@ -98,6 +100,21 @@ static void solve_small_transposed(const struct GpMeanState *s, double *v)
     }
 }
 
+/* beta = A^-1 W' y of one target; takes the mean out of y and alpha. */
+static void estimate_target(struct GpMeanState *s, size_t n, double *y, double *alpha, double *beta, double *trend)
+{
+    for (size_t k = 0; k < s->q; k++) beta[k] = dot(n, s->W + k * n, y);
+    solve_small(s, beta);
+    solve_small_transposed(s, beta);
+    memset(trend, 0, n * sizeof *trend);
+    for (size_t k = 0; k < s->q; k++)
+        for (size_t i = 0; i < n; i++) {
+            trend[i] += s->H[i + k * n] * beta[k];
+            alpha[i] -= s->W[i + k * n] * beta[k];
+        }
+    for (size_t i = 0; i < n; i++) y[i] -= trend[i];
+}
+
 GpStatus gp_mean_estimate(GpModel *m)
 {
     GpStatus status = GP_OK;
@@ -106,38 +123,28 @@ GpStatus gp_mean_estimate(GpModel *m)
     const GpBackend *b = c->backend;
     const size_t n = m->n, q = s->q;
     double *alpha = NULL;
-    TRY(memory_alloc_uninitialised(&alpha, n, sizeof *alpha, "copy of alpha"));
+    TRY(memory_alloc_uninitialised(&alpha, n, m->targets * sizeof *alpha, "copy of alpha"));
     TRY(b->upload(c, s->device_W, s->H, n * q));
     TRY(b->solve(c, n, m->factor, m->ld, 0, q, s->device_W, n));
     TRY(b->solve(c, n, m->factor, m->ld, 1, q, s->device_W, n));
     TRY(b->download(c, s->W, s->device_W, n * q));
-    TRY(b->download(c, alpha, m->alpha, n));
-    for (size_t k = 0; k < q; k++) {
-        s->beta[k] = dot(n, s->W + k * n, m->y);
-        for (size_t i = k; i < q; i++) s->A[i + k * q] = dot(n, s->H + i * n, s->W + k * n);
-    }
-    TRY(factor_small(s, gp_model_epsilon(m), n));
-    solve_small(s, s->beta);
-    solve_small_transposed(s, s->beta);
-    memset(s->trend, 0, n * sizeof *s->trend);
+    TRY(b->download(c, alpha, m->alpha, n * m->targets));
     for (size_t k = 0; k < q; k++)
-        for (size_t i = 0; i < n; i++) {
-            s->trend[i] += s->H[i + k * n] * s->beta[k];
-            alpha[i] -= s->W[i + k * n] * s->beta[k];
-        }
-    for (size_t i = 0; i < n; i++) m->y[i] -= s->trend[i];
-    TRY(b->upload(c, m->alpha, alpha, n));
+        for (size_t i = k; i < q; i++) s->A[i + k * q] = dot(n, s->H + i * n, s->W + k * n);
+    TRY(factor_small(s, gp_model_epsilon(m), n));
+    for (size_t t = 0; t < m->targets; t++) estimate_target(s, n, m->y + t * n, alpha + t * n, s->beta + t * q, s->trend + t * n);
+    TRY(b->upload(c, m->alpha, alpha, n * m->targets));
 cleanup:
     memory_free(alpha);
     return status;
 }
 
-double gp_mean_at(const GpModel *m, const double *z, size_t count, size_t i)
+double gp_mean_at(const GpModel *m, size_t target, const double *z, size_t count, size_t i)
 {
     const struct GpMeanState *s = m->mean_state;
     double sum = 0;
     for (size_t k = 0; s && k < s->q; k++)
-        sum += s->beta[k] * function_of(s, k, k ? z[i + (k - 1) * count] + m->centre[k - 1] : 0);
+        sum += s->beta[k + target * s->q] * function_of(s, k, k ? z[i + (k - 1) * count] + m->centre[k - 1] : 0);
     return sum;
 }
 
@@ -177,10 +184,13 @@ size_t gp_model_mean(const GpModel *m, double *coefficient)
     const struct GpMeanState *s = m->mean_state;
     if (!s) return 0;
     if (!coefficient) return s->q;
-    coefficient[0] = m->y_mean + m->y_scale * s->beta[0];
-    for (size_t k = 1; k < s->q; k++) {
-        coefficient[k] = m->y_scale * s->beta[k] / s->scale[k - 1];
-        coefficient[0] -= coefficient[k] * s->centre[k - 1];
+    for (size_t t = 0; t < m->targets; t++, coefficient += s->q) {
+        const double *beta = s->beta + t * s->q;
+        coefficient[0] = m->y_mean[t] + m->y_scale[t] * beta[0];
+        for (size_t k = 1; k < s->q; k++) {
+            coefficient[k] = m->y_scale[t] * beta[k] / s->scale[k - 1];
+            coefficient[0] -= coefficient[k] * s->centre[k - 1];
+        }
     }
     return s->q;
 }

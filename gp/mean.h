@@ -12,10 +12,10 @@ enum { GP_MAX_BASIS = 1 + GP_MAX_DIMENSIONS };
 struct GpMeanState {
     size_t q;                             /* functions in h                                       */
     double centre[GP_MAX_DIMENSIONS], scale[GP_MAX_DIMENSIONS];
-    double *H, *W, *trend;                /* n x q; K^-1 H, n x q; H beta, n; on the host          */
+    double *H, *W, *trend;                /* n x q; K^-1 H, n x q; H beta, n x targets; on the host */
     void *device_W;
     double A[GP_MAX_BASIS * GP_MAX_BASIS]; /* its Cholesky factor, lower, q x q                   */
-    double beta[GP_MAX_BASIS];
+    double *beta;                         /* q x targets                                          */
 };
 
 /* GP_BAD_DATA: fewer points than functions, or a column that is constant. m->mean stays NULL for a zero mean. */
@@ -23,8 +23,8 @@ GpStatus gp_mean_create(GpModel *m, const GpData *data, GpMean mean);
 void     gp_mean_destroy(GpModel *m);
 /* After a fit: beta, m->alpha and m->y (the residual y - H beta) of the model with its mean. GP_BAD_DATA: a column is a combination of others. */
 GpStatus gp_mean_estimate(GpModel *m);
-/* h(z)' beta of point i of `z`, count x d, packed as the model takes it. */
-double   gp_mean_at(const GpModel *m, const double *z, size_t count, size_t i);
+/* h(z)' beta of `target` at point i of `z`, count x d, packed as the model takes it. */
+double   gp_mean_at(const GpModel *m, size_t target, const double *z, size_t count, size_t i);
 /* s (q x count) with s_i' s_j = r_i' A^-1 r_j at the points z, on the host as `packed` and in the backend as z (leading dimension count); work is
  * n x count, row count elements, both the backend's. */
 GpStatus gp_mean_uncertainty(GpModel *m, size_t count, const double *packed, const void *z, void *work, void *row, double *s);

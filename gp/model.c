@@ -10,9 +10,13 @@
 
 static const double log_2_pi = 1.8378770664093454835606594728112;
 
+static size_t targets_of(const GpData *data) { return data->targets ? data->targets : 1; }
+
 static double epsilon_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }
 
 double gp_model_epsilon(const GpModel *m) { return epsilon_of(m->context); }
+
+size_t gp_model_element(const GpModel *m) { return m->context->precision == GP_F64 ? sizeof(double) : sizeof(float); }
 
 static double smallest_of(const GpContext *c) { return c->precision == GP_F64 ? DBL_MIN : (double)FLT_MIN; }
 
@@ -219,13 +223,13 @@ cleanup:
 static GpStatus upload_targets(GpModel *m, const GpData *data)
 {
     const double largest = largest_of(m->context);
-    for (size_t i = 0; i < data->n; i++) {
-        m->y[i] = (data->y[i] - m->y_mean) / m->y_scale;
+    for (size_t i = 0; i < m->n * m->targets; i++) {
+        m->y[i] = (data->y[i] - m->y_mean[i / m->n]) / m->y_scale[i / m->n];
         if (!(fabs(m->y[i]) <= largest))
             return fail(GP_BAD_DATA, "gp_fit: y[%zu] = %g is outside %s; rescale y or set normalise_y", i, data->y[i],
                         precision_name(m->context));
     }
-    return m->context->backend->upload(m->context, m->alpha, m->y, data->n);
+    return m->context->backend->upload(m->context, m->alpha, m->y, m->n * m->targets);
 }
 
 /* alpha is downloaded once: to see that it is finite, and for y' alpha in double. */
@@ -233,10 +237,10 @@ static GpStatus finish_weights(GpModel *m)
 {
     GpStatus status = GP_OK;
     double *alpha = NULL;
-    TRY(memory_alloc_uninitialised(&alpha, m->n, sizeof *alpha, "copy of alpha"));
-    TRY(m->context->backend->download(m->context, alpha, m->alpha, m->n));
+    TRY(memory_alloc_uninitialised(&alpha, m->n, m->targets * sizeof *alpha, "copy of alpha"));
+    TRY(m->context->backend->download(m->context, alpha, m->alpha, m->n * m->targets));
     m->quadratic = 0;
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t i = 0; i < m->n * m->targets; i++) {
         if (!isfinite(alpha[i])) {
             status = fail(GP_BAD_DATA, "gp_fit: weight %zu overflows %s; rescale y, set normalise_y or add noise", i,
                           precision_name(m->context));
@@ -297,7 +301,7 @@ cleanup:
 }
 
 GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *point_noise, double mean_diagonal,
-                       const GpFitOptions *o, void *K, size_t ld, void *alpha, double *jitter)
+                       const GpFitOptions *o, void *K, size_t ld, size_t targets, void *alpha, double *jitter)
 {
     const GpBackend *b = c->backend;
     double relative = 0;
@@ -312,8 +316,8 @@ GpStatus gp_device_fit(GpContext *c, const GpExpression *k, size_t n, const void
         if (relative >= o->max_jitter) return fail_at_row(c, k, n, x, failed_row - 1, *jitter);
         relative = fmin(relative == 0 ? 10 * epsilon_of(c) : 10 * relative, o->max_jitter);
     }
-    TRY(b->solve(c, n, K, ld, 0, 1, alpha, n));
-    TRY(b->solve(c, n, K, ld, 1, 1, alpha, n));
+    TRY(b->solve(c, n, K, ld, 0, targets, alpha, n));
+    TRY(b->solve(c, n, K, ld, 1, targets, alpha, n));
 cleanup:
     return status;
 }
@@ -322,19 +326,39 @@ static GpStatus allocate_model(GpModel *m, int has_point_noise)
 {
     const GpBackend *b = m->context->backend;
     GpStatus status = GP_OK;
-    TRY(memory_alloc_uninitialised(&m->y, m->n, sizeof *m->y, "copy of y"));
     TRY(b->alloc(m->context, &m->x, m->n * m->d, "training points"));
-    TRY(b->alloc(m->context, &m->alpha, m->n, "weights"));
+    TRY(b->alloc(m->context, &m->alpha, m->n * m->targets, "weights"));
     TRY(b->alloc(m->context, &m->factor, m->n * m->ld, "covariance matrix"));
     if (has_point_noise) TRY(b->alloc(m->context, &m->point_noise, m->n, "noise of each point"));
 cleanup:
     return status;
 }
 
+/* What each target is centred on and scaled by. */
+static GpStatus choose_units(GpModel *m, const GpData *data, const GpFitOptions *o)
+{
+    GpStatus status = GP_OK;
+    TRY(memory_alloc(&m->y, m->n, m->targets * sizeof *m->y, "copy of y"));
+    TRY(memory_alloc(&m->y_mean, m->targets, sizeof *m->y_mean, "means of y"));
+    TRY(memory_alloc(&m->y_scale, m->targets, sizeof *m->y_scale, "scales of y"));
+    for (size_t s = 0; s < m->targets; s++) {
+        const double *y = data->y + s * m->n;
+        m->y_scale[s] = 1;
+        if (o->normalise_y) mean_and_deviation(m->n, y, &m->y_mean[s], &m->y_scale[s]);
+        else if (o->mean != GP_MEAN_ZERO) m->y_mean[s] = mean_of(m->n, y);   /* the mean finds the rest of it */
+    }
+cleanup:
+    return status;
+}
+
 static GpStatus check_values(const GpContext *c, const GpData *data)
 {
-    for (size_t i = 0; i < data->n; i++)
-        if (!isfinite(data->y[i])) return fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i]);
+    for (size_t i = 0; i < data->n * targets_of(data); i++)
+        if (!isfinite(data->y[i]))
+            return i < data->n
+                       ? fail(GP_BAD_DATA, "gp_fit: y[%zu] (from 0) is %g; remove the point or fill it in", i, data->y[i])
+                       : fail(GP_BAD_DATA, "gp_fit: y[%zu] of target %zu (from 0) is %g; remove the point or fill it in", i % data->n,
+                              i / data->n, data->y[i]);
     for (size_t i = 0; data->point_noise && i < data->n; i++)
         if (!(data->point_noise[i] >= 0 && data->point_noise[i] <= largest_of(c)))
             return fail(GP_BAD_DATA, "gp_fit: point_noise[%zu] (from 0) is %g; a variance is finite and not negative", i, data->point_noise[i]);
@@ -346,7 +370,7 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     GpStatus status = GP_OK;
     GpModel *m = NULL;
     TRY(check_arguments(c, k, data, o));
-    TRY(check_memory(c, data->n, data->d));
+    TRY(check_memory(c, data->n, data->d + targets_of(data) - 1));   /* a target is as long as a column of x, there and in predictions */
     TRY(gp_check_points("gp_fit", data->n, data->d, data->x, data->ldx));
     TRY(check_values(c, data));
     TRY(memory_alloc(&m, 1, sizeof *m, "model"));
@@ -355,9 +379,8 @@ GpStatus gp_model_create(GpModel **out, GpContext *c, const GpKernel *k, const G
     m->n = data->n;
     m->d = data->d;
     m->ld = leading_dimension(data->n);
-    m->y_scale = 1;
-    if (o->normalise_y) mean_and_deviation(data->n, data->y, &m->y_mean, &m->y_scale);
-    else if (o->mean != GP_MEAN_ZERO) m->y_mean = mean_of(data->n, data->y);   /* the mean finds the rest of it */
+    m->targets = targets_of(data);
+    TRY(choose_units(m, data, o));
     TRY(gp_mean_create(m, data, o->mean));
     TRY(allocate_model(m, data->point_noise != NULL));
     TRY(upload_points(m, data));
@@ -376,7 +399,7 @@ GpStatus gp_model_refit(GpModel *m, const GpData *data, const GpFitOptions *o)
     TRY(check_range(m->context, &m->kernel, with_white, o->noise_variance));
     TRY(upload_targets(m, data));
     TRY(gp_device_fit(m->context, &m->kernel, m->n, m->x, m->point_noise, mean_diagonal_of(&m->kernel, data) + o->noise_variance, o,
-                      m->factor, m->ld, m->alpha, &m->jitter));
+                      m->factor, m->ld, m->targets, m->alpha, &m->jitter));
     if (m->mean_state) TRY(gp_mean_estimate(m));
     TRY(finish_weights(m));
 cleanup:
@@ -401,13 +424,15 @@ cleanup:
 
 double gp_model_jitter(const GpModel *m) { return m->jitter; }
 
+size_t gp_model_targets(const GpModel *m) { return m->targets; }
+
 GpStatus gp_log_marginal_likelihood(GpModel *m, double *lml)
 {
     GpStatus status = GP_OK;
     double log_determinant = 0;
     if (!m || !lml) return fail(GP_BAD_ARGUMENT, "gp_log_marginal_likelihood: model or lml is NULL");
     TRY(m->context->backend->log_determinant(m->context, m->n, m->factor, m->ld, &log_determinant));
-    *lml = -0.5 * (m->quadratic + log_determinant + (double)m->n * log_2_pi);
+    *lml = -0.5 * (m->quadratic + (double)m->targets * (log_determinant + (double)m->n * log_2_pi));
 cleanup:
     return status;
 }
@@ -416,10 +441,17 @@ GpStatus gp_model_gradient(GpModel *m, void *matrix, double noise_variance, doub
 {
     GpStatus status = GP_OK;
     const GpBackend *b = m->context->backend;
-    double diagonal = 0;
+    const size_t column = m->n * gp_model_element(m);
+    double diagonal = 0, of_target[GP_MAX_PARAMETERS];
+    memset(gradient, 0, (size_t)m->kernel.parameters * sizeof *gradient);
+    *of_noise = 0;
     TRY(b->inverse(m->context, m->n, matrix, m->ld));
-    TRY(b->gradient(m->context, &m->kernel, m->n, m->x, matrix, m->ld, m->alpha, gradient, &diagonal));
-    *of_noise = noise_variance * diagonal;
+    for (size_t s = 0; s < m->targets; s++) {   /* a pass over the pairs for each: n^2 beside the n^3 of the inverse */
+        const char *alpha = (const char *)m->alpha + s * column;
+        TRY(b->gradient(m->context, &m->kernel, m->n, m->x, matrix, m->ld, alpha, of_target, &diagonal));
+        for (int p = 0; p < m->kernel.parameters; p++) gradient[p] += of_target[p];
+        *of_noise += noise_variance * diagonal;
+    }
 cleanup:
     return status;
 }
@@ -440,13 +472,15 @@ cleanup:
 
 /* ---- prediction ---- */
 
-GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, const void *alpha,
-                           size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained)
+GpStatus gp_device_predict(GpContext *c, const GpExpression *k, size_t n, const void *x, const void *L, size_t ld, size_t targets,
+                           const void *alpha, size_t m, const void *z, size_t ldz, void *work, void *mean, void *explained)
 {
     const GpBackend *b = c->backend;
+    const size_t element = c->precision == GP_F64 ? sizeof(double) : sizeof(float);
     GpStatus status = GP_OK;
     TRY(b->cross_covariance(c, k, n, x, m, z, ldz, work, n));
-    TRY(b->transposed_product(c, n, m, work, n, alpha, mean));
+    for (size_t s = 0; s < targets; s++)
+        TRY(b->transposed_product(c, n, m, work, n, (const char *)alpha + s * n * element, (char *)mean + s * m * element));
     if (!explained) return GP_OK;
     TRY(b->solve(c, n, L, ld, 0, m, work, n));
     TRY(b->column_norms(c, n, m, work, n, explained));
@@ -474,7 +508,7 @@ static GpStatus make_room(GpModel *m, size_t points)
     release_room(m);
     TRY(b->alloc(m->context, &m->z, points * m->d, "prediction points"));
     TRY(b->alloc(m->context, &m->work, points * m->n, "covariance with the prediction points"));
-    TRY(b->alloc(m->context, &m->mean, points, "means"));
+    TRY(b->alloc(m->context, &m->mean, points * m->targets, "means"));
     TRY(b->alloc(m->context, &m->explained, points, "explained variances"));
     m->room = points;
 cleanup:
@@ -492,7 +526,7 @@ static double rounding_bound(const GpModel *m, double v)
     return v * (least > 0 ? fmin(1, relative * (1 + v / least)) : 1);
 }
 
-/* explained[] becomes the variance, in place, in the units of the caller's y; z: the points, centred, count x d. */
+/* explained[] becomes the variance, in place, in the units of the fitted y; z: the points, centred, count x d. */
 static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, const double *z, double *variance, size_t *clamped)
 {
     const int constant = gp_expression_is_stationary(&m->kernel);
@@ -505,9 +539,18 @@ static GpStatus finish_variances(const GpModel *m, size_t first, size_t count, c
                         "gp_predict: the variance at point %zu is %g, and rounding explains no more than %g; add noise", first + i, latent,
                         -bound);
         if (latent < 0) (*clamped)++;
-        variance[i] = fmax(latent, 0) * m->y_scale * m->y_scale;
+        variance[i] = fmax(latent, 0);
     }
     return GP_OK;
+}
+
+void gp_model_restore_means(const GpModel *m, const double *z, size_t count, double *mean)
+{
+    for (size_t s = 0; s < m->targets; s++)
+        for (size_t i = 0; i < count; i++) {
+            double *f = &mean[i + s * count];
+            *f = m->y_mean[s] + m->y_scale[s] * (*f + gp_mean_at(m, s, z, count, i));
+        }
 }
 
 static GpStatus add_uncertainty_of_mean(GpModel *m, size_t count, const double *host, double *variance)
@@ -517,28 +560,31 @@ static GpStatus add_uncertainty_of_mean(GpModel *m, size_t count, const double *
     double *s = NULL;
     TRY(memory_alloc_uninitialised(&s, count, q * sizeof *s, "uncertainty of the mean"));
     TRY(gp_mean_uncertainty(m, count, host, m->z, m->work, m->mean, s));
-    for (size_t i = 0; i < count * q; i++) variance[i / q] += m->y_scale * m->y_scale * s[i] * s[i];
+    for (size_t i = 0; i < count * q; i++) variance[i / q] += s[i] * s[i];
 cleanup:
     memory_free(s);
     return status;
 }
 
-/* Points first .. first + count of the caller's arrays. `host` holds count x d. */
-static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, const double *x, size_t ldx, double *host, double *mean,
-                              double *variance, size_t *clamped)
+/* Points first .. first + count of the caller's arrays, which have `all` points. `host` holds count x d, `means` count x targets. */
+static GpStatus predict_chunk(GpModel *m, size_t first, size_t count, size_t all, const double *x, size_t ldx, double *host, double *means,
+                              double *mean, double *variance, size_t *clamped)
 {
     GpContext *c = m->context;
     GpStatus status = GP_OK;
     gp_model_pack(m, first, count, x, ldx, host);
     TRY(c->backend->upload(c, m->z, host, count * m->d));
-    TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->alpha, count, m->z, count, m->work, m->mean,
+    TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->targets, m->alpha, count, m->z, count, m->work, m->mean,
                           variance ? m->explained : NULL));
-    TRY(c->backend->download(c, mean + first, m->mean, count));
-    for (size_t i = 0; i < count; i++) mean[first + i] = m->y_mean + m->y_scale * (mean[first + i] + gp_mean_at(m, host, count, i));
+    TRY(c->backend->download(c, means, m->mean, count * m->targets));
+    gp_model_restore_means(m, host, count, means);
+    for (size_t s = 0; s < m->targets; s++) memcpy(mean + first + s * all, means + s * count, count * sizeof *mean);
     if (!variance) return GP_OK;
     TRY(c->backend->download(c, variance + first, m->explained, count));
     TRY(finish_variances(m, first, count, host, variance + first, clamped));
     if (m->mean_state) TRY(add_uncertainty_of_mean(m, count, host, variance + first));
+    for (size_t s = m->targets; s-- > 0;)   /* the first last: the others are made from it */
+        for (size_t i = first; i < first + count; i++) variance[i + s * all] = variance[i] * m->y_scale[s] * m->y_scale[s];
 cleanup:
     return status;
 }
@@ -546,7 +592,7 @@ cleanup:
 GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, double *mean, double *variance, size_t *clamped)
 {
     GpStatus status = GP_OK;
-    double *host = NULL;
+    double *host = NULL, *means = NULL;
     size_t below_zero = 0;
     if (clamped) *clamped = 0;
     if (!m) return fail(GP_BAD_ARGUMENT, "gp_predict: model is NULL");
@@ -557,12 +603,14 @@ GpStatus gp_predict(GpModel *m, size_t count, const double *x, size_t ldx, doubl
 
     const size_t chunk = smaller(count, chunk_points(m->context, m->n));
     TRY(memory_alloc_uninitialised(&host, chunk, m->d * sizeof *host, "copy of the prediction points"));
+    TRY(memory_alloc_uninitialised(&means, chunk, m->targets * sizeof *means, "means"));
     TRY(make_room(m, chunk));
     for (size_t first = 0; first < count; first += chunk)
-        TRY(predict_chunk(m, first, smaller(chunk, count - first), x, ldx, host, mean, variance, &below_zero));
+        TRY(predict_chunk(m, first, smaller(chunk, count - first), count, x, ldx, host, means, mean, variance, &below_zero));
     if (clamped) *clamped = below_zero;
 cleanup:
     memory_free(host);
+    memory_free(means);
     return status;
 }
 
@@ -576,5 +624,7 @@ void gp_model_destroy(GpModel *m)
     m->context->backend->release(m->context, m->point_noise);
     gp_mean_destroy(m);
     memory_free(m->y);
+    memory_free(m->y_mean);
+    memory_free(m->y_scale);
     memory_free(m);
 }

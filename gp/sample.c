@@ -5,10 +5,10 @@
 #include "gp/mean.h"
 #include <math.h>
 
-/* Of the prediction points: z count x d, work n x count, mean count, S count x count. */
+/* Of the prediction points: z count x d, work n x count, mean count x targets, S count x count. */
 typedef struct { GpContext *context; void *z, *work, *mean, *S; double *host; } Room;
 
-static GpStatus make_room(Room *r, size_t count, size_t n, size_t d)
+static GpStatus make_room(Room *r, size_t count, size_t n, size_t d, size_t targets)
 {
     const GpBackend *b = r->context->backend;
     GpStatus status = GP_OK;
@@ -16,7 +16,7 @@ static GpStatus make_room(Room *r, size_t count, size_t n, size_t d)
     TRY(b->alloc(r->context, &r->z, count * d, "prediction points"));
     TRY(b->alloc(r->context, &r->S, count * count, "covariance of the prediction points"));
     if (n > 0) TRY(b->alloc(r->context, &r->work, n * count, "covariance with the prediction points"));
-    if (n > 0) TRY(b->alloc(r->context, &r->mean, count, "means"));
+    if (n > 0) TRY(b->alloc(r->context, &r->mean, count * targets, "means"));
 cleanup:
     return status;
 }
@@ -52,10 +52,10 @@ static GpStatus posterior(GpModel *m, size_t count, const double *x, size_t ldx,
     GpContext *c = m->context;
     const GpExpression f = latent(&m->kernel);
     GpStatus status = GP_OK;
-    TRY(make_room(r, count, m->n, m->d));
+    TRY(make_room(r, count, m->n, m->d, m->targets));
     gp_model_pack(m, 0, count, x, ldx, r->host);
     TRY(c->backend->upload(c, r->z, r->host, count * m->d));
-    TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->alpha, count, r->z, count, r->work, r->mean, NULL));
+    TRY(gp_device_predict(c, &m->kernel, m->n, m->x, m->factor, m->ld, m->targets, m->alpha, count, r->z, count, r->work, r->mean, NULL));
     TRY(c->backend->solve(c, m->n, m->factor, m->ld, 0, count, r->work, m->n));
     TRY(c->backend->covariance(c, &f, count, r->z, 0, GP_LOWER, r->S, count));
     TRY(c->backend->subtract_gram(c, m->n, count, r->work, m->n, r->S, count));
@@ -83,8 +83,8 @@ cleanup:
 
 static GpStatus download_mean(const GpModel *m, Room *r, size_t count, double *mean)
 {
-    const GpStatus status = m->context->backend->download(m->context, mean, r->mean, count);
-    for (size_t i = 0; status == GP_OK && i < count; i++) mean[i] = m->y_mean + m->y_scale * (mean[i] + gp_mean_at(m, r->host, count, i));
+    const GpStatus status = m->context->backend->download(m->context, mean, r->mean, count * m->targets);
+    if (status == GP_OK) gp_model_restore_means(m, r->host, count, mean);
     return status;
 }
 
@@ -100,9 +100,10 @@ GpStatus gp_predict_covariance(GpModel *m, size_t count, const double *x, size_t
     if (mean) TRY(download_mean(m, &r, count, mean));
     TRY(memory_alloc_uninitialised(&packed, count, count * sizeof *packed, "copy of the covariance"));
     TRY(download_covariance(m, &r, count, packed));
-    for (size_t j = 0; j < count; j++)
-        for (size_t i = j; i < count; i++)
-            covariance[i + j * ldc] = covariance[j + i * ldc] = packed[i + j * count] * m->y_scale * m->y_scale;
+    for (size_t s = 0; s < m->targets; s++, covariance += count * ldc)
+        for (size_t j = 0; j < count; j++)
+            for (size_t i = j; i < count; i++)
+                covariance[i + j * ldc] = covariance[j + i * ldc] = packed[i + j * count] * m->y_scale[s] * m->y_scale[s];
 cleanup:
     memory_free(packed);
     leave_room(&r);
@@ -136,21 +137,25 @@ cleanup:
     return status;
 }
 
+/* What the samples are around, count x targets, and their scale in each target. */
+typedef struct { size_t targets; const double *mean, *scale; } Around;
+
 /* out = mean + scale R e, column by column */
-static void draw(size_t count, const double *R, size_t samples, uint64_t seed, const double *mean, double scale, double *out, size_t ldout)
+static void draw(size_t count, const double *R, size_t samples, uint64_t seed, Around a, double *out, size_t ldout)
 {
 #pragma omp parallel for schedule(static)
-    for (size_t s = 0; s < samples; s++) {
+    for (size_t s = 0; s < samples * a.targets; s++) {
         double *f = out + s * ldout;
-        for (size_t i = 0; i < count; i++) f[i] = mean ? mean[i] : 0;
+        const size_t target = s % a.targets;
+        for (size_t i = 0; i < count; i++) f[i] = a.mean ? a.mean[i + target * count] : 0;
         for (size_t j = 0; j < count; j++) {
-            const double e = scale * random_normal(seed, s, j);
+            const double e = (a.scale ? a.scale[target] : 1) * random_normal(seed, s, j);
             for (size_t i = j; i < count; i++) f[i] += R[i + j * count] * e;
         }
     }
 }
 
-static GpStatus factor_and_draw(GpModel *m, Room *r, size_t count, size_t samples, uint64_t seed, const double *mean, double scale,
+static GpStatus factor_and_draw(GpModel *m, Room *r, size_t count, size_t samples, uint64_t seed, Around around,
                                 double *out, size_t ldout)
 {
     GpStatus status = GP_OK;
@@ -160,7 +165,7 @@ static GpStatus factor_and_draw(GpModel *m, Room *r, size_t count, size_t sample
     for (size_t j = 1; j < count; j++)
         for (size_t i = 0; i < j; i++) packed[i + j * count] = 0;   /* whatever stood there */
     TRY(factor(r->context, count, r->S, packed));
-    draw(count, packed, samples, seed, mean, scale, out, ldout);
+    draw(count, packed, samples, seed, around, out, ldout);
 cleanup:
     memory_free(packed);
     return status;
@@ -174,10 +179,10 @@ GpStatus gp_sample(GpModel *m, size_t count, const double *x, size_t ldx, size_t
     if (!m) return fail(GP_BAD_ARGUMENT, "gp_sample: model is NULL");
     if (count == 0 || samples == 0) return GP_OK;
     TRY(check_call("gp_sample", count, m->d, x, ldx, out, ldout));
-    TRY(memory_alloc_uninitialised(&mean, count, sizeof *mean, "means"));
+    TRY(memory_alloc_uninitialised(&mean, count, m->targets * sizeof *mean, "means"));
     TRY(posterior(m, count, x, ldx, &r));
     TRY(download_mean(m, &r, count, mean));
-    TRY(factor_and_draw(m, &r, count, samples, seed, mean, m->y_scale, out, ldout));
+    TRY(factor_and_draw(m, &r, count, samples, seed, (Around){ m->targets, mean, m->y_scale }, out, ldout));
 cleanup:
     memory_free(mean);
     leave_room(&r);
@@ -194,12 +199,12 @@ GpStatus gp_sample_prior(GpContext *c, const GpKernel *k, size_t count, const do
     const GpExpression f = latent(&k->expression);
     if (count == 0 || samples == 0) return GP_OK;
     TRY(check_call("gp_sample_prior", count, d, x, ldx, out, ldout));
-    TRY(make_room(&r, count, 0, d));
+    TRY(make_room(&r, count, 0, d, 1));
     for (size_t j = 0; j < d; j++)
         for (size_t i = 0; i < count; i++) r.host[i + j * count] = x[i + j * ldx];
     TRY(c->backend->upload(c, r.z, r.host, count * d));
     TRY(c->backend->covariance(c, &f, count, r.z, 0, GP_LOWER, r.S, count));
-    TRY(factor_and_draw(NULL, &r, count, samples, seed, NULL, 1, out, ldout));
+    TRY(factor_and_draw(NULL, &r, count, samples, seed, (Around){ 1, NULL, NULL }, out, ldout));
 cleanup:
     leave_room(&r);
     return status;

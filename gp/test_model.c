@@ -643,16 +643,16 @@ static void bad_arguments_are_refused_by_name(void **state)
         const GpFitOptions *options;
         const char *says;
     } cases[] = {
-        { { 0, 1, x, 6, y, NULL }, &fine, "n is 0" },
-        { { 6, 0, x, 6, y, NULL }, &fine, "d is 0" },
-        { { 6, 2, x, 6, y, NULL }, &fine, "2 dimensions and the kernel 1" },
-        { { 6, GP_MAX_DIMENSIONS + 1, x, 6, y, NULL }, &fine, "from 1 to 64" },
-        { { 6, 1, x, 5, y, NULL }, &fine, "ldx is 5, less than n = 6" },
-        { { 6, 1, NULL, 6, y, NULL }, &fine, "x is NULL" },
-        { { 6, 1, x, 6, NULL, NULL }, &fine, "y is NULL" },
-        { { 6, 1, x, 6, y, NULL }, &negative, "noise_variance is -1" },
-        { { 6, 1, x, 6, y, NULL }, &not_a_number, "noise_variance is nan" },
-        { { 6, 1, x, 6, y, NULL }, &bad_jitter, "max_jitter is inf" },
+        { { 0, 1, x, 6, y, NULL, 1 }, &fine, "n is 0" },
+        { { 6, 0, x, 6, y, NULL, 1 }, &fine, "d is 0" },
+        { { 6, 2, x, 6, y, NULL, 1 }, &fine, "2 dimensions and the kernel 1" },
+        { { 6, GP_MAX_DIMENSIONS + 1, x, 6, y, NULL, 1 }, &fine, "from 1 to 64" },
+        { { 6, 1, x, 5, y, NULL, 1 }, &fine, "ldx is 5, less than n = 6" },
+        { { 6, 1, NULL, 6, y, NULL, 1 }, &fine, "x is NULL" },
+        { { 6, 1, x, 6, NULL, NULL, 1 }, &fine, "y is NULL" },
+        { { 6, 1, x, 6, y, NULL, 1 }, &negative, "noise_variance is -1" },
+        { { 6, 1, x, 6, y, NULL, 1 }, &not_a_number, "noise_variance is nan" },
+        { { 6, 1, x, 6, y, NULL, 1 }, &bad_jitter, "max_jitter is inf" },
     };
     GpKernel *k = rbf(1, 1, 1);
     GpModel *m = (GpModel *)&cases;

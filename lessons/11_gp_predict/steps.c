@@ -80,8 +80,8 @@ GpStatus gp_predict_run(void *state)
     State *s = state;
     double jitter = 0;
     TRY(s->context->backend->copy(s->context, s->alpha, s->y, s->n));
-    TRY(gp_device_fit(s->context, &s->kernel, s->n, s->x, NULL, s->model.variance + s->model.noise, &s->options, s->k, s->n, s->alpha, &jitter));
-    TRY(gp_device_predict(s->context, &s->kernel, s->n, s->x, s->k, s->n, s->alpha, s->m, s->z, s->m, s->work, s->mean, s->explained));
+    TRY(gp_device_fit(s->context, &s->kernel, s->n, s->x, NULL, s->model.variance + s->model.noise, &s->options, s->k, s->n, 1, s->alpha, &jitter));
+    TRY(gp_device_predict(s->context, &s->kernel, s->n, s->x, s->k, s->n, 1, s->alpha, s->m, s->z, s->m, s->work, s->mean, s->explained));
 cleanup:
     return status;
 }

@@ -95,11 +95,11 @@ static GpStatus predict_wrongly(const Trial *t, const Mistake *wrong)
         must_work(backend->upload_native(c, (char *)x + j * n * bytes, (char *)t->b.in[0] + j * all * bytes, n * bytes));
     must_work(backend->upload_native(c, alpha, t->b.in[1], n * bytes));
     must_work(backend->upload_native(c, z, t->b.in[2], t->b.in_bytes[2]));
-    status = gp_device_fit(c, &kernel, n, x, NULL, m.variance + options.noise_variance, &options, K, n, alpha, &jitter);
+    status = gp_device_fit(c, &kernel, n, x, NULL, m.variance + options.noise_variance, &options, K, n, 1, alpha, &jitter);
     if (status == GP_OK) {
         must_work(backend->upload_native(c, (char *)alpha + n / 2 * bytes, zeros, wrong->dropped * bytes));
         if (wrong->tf32) round_to_tf32(c, alpha, n);
-        must_work(gp_device_predict(c, &kernel, n, x, K, n, alpha, GP_PREDICT_M, z, GP_PREDICT_M, work, mean, explained));
+        must_work(gp_device_predict(c, &kernel, n, x, K, n, 1, alpha, GP_PREDICT_M, z, GP_PREDICT_M, work, mean, explained));
         must_work(backend->download_native(c, t->b.out, mean, GP_PREDICT_M * bytes));
         must_work(backend->download_native(c, (char *)t->b.out + GP_PREDICT_M * bytes, explained, GP_PREDICT_M * bytes));
         for (size_t j = GP_PREDICT_M; j < 2 * GP_PREDICT_M; j++) set_out(t, j, m.variance - get_out(t, j));

@@ -83,7 +83,7 @@ GpStatus gp_likelihood_run(void *state)
     const GpBackend *b = c->backend;
     double jitter = 0, log_determinant = 0, diagonal = 0;
     TRY(b->copy(c, s->alpha, s->y, s->n));
-    TRY(gp_device_fit(c, &s->kernel, s->n, s->x, NULL, 1, &s->options, s->k, s->n, s->alpha, &jitter));
+    TRY(gp_device_fit(c, &s->kernel, s->n, s->x, NULL, 1, &s->options, s->k, s->n, 1, s->alpha, &jitter));
     TRY(b->log_determinant(c, s->n, s->k, s->n, &log_determinant));
     TRY(b->download(c, s->weights, s->alpha, s->n));
     TRY(b->inverse(c, s->n, s->k, s->n));
