@@ -14,7 +14,10 @@ common_flags := -I. -I$(BUILD) -MMD -MP
 # Nobody reads errno after sqrt, and gcc vectorises it only then; results stay the same.
 CC_FLAGS      = -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -fno-math-errno -fopenmp $(common_flags) $(CFLAGS)
 NVCC_FLAGS    = -std=c++17 -O3 -lineinfo -arch=$(ARCH) --threads 0 -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fopenmp $(common_flags)
-CUDA_LIBS     = $(if $(NVCC),$(foreach d,$(wildcard $(CUDA)/lib64 $(CUDA)/lib),-L$d -Wl$(comma)-rpath$(comma)$d) -lcusolver -lcublas -lcudart -lstdc++)
+# Without nvcc the same .cu files go through cudasim: translated to C++, with a call of its diagnosis before every load and store.
+SIM_FLAGS     = -std=c++17 -O1 -fno-tree-sra -fno-unroll-loops -g -w -fPIC -fopenmp -fsanitize=thread --param tsan-instrument-func-entry-exit=0 \
+                --param tsan-distinguish-volatile=1 -D__CUDACC__ -D__CUDASIM__ -Icommon/cudasim/include -I. -I$(BUILD)
+CUDA_LIBS     = $(if $(NVCC),$(foreach d,$(wildcard $(CUDA)/lib64 $(CUDA)/lib),-L$d -Wl$(comma)-rpath$(comma)$d) -lcusolver -lcublas -lcudart) -lstdc++
 comma        := ,
 LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -lcsv -lnlopt -ldl -lm -fopenmp
 
@@ -26,21 +29,30 @@ problems   := $(wildcard lessons/*/problem.c)
 steps      := $(wildcard lessons/*/steps.c)
 examples   := $(wildcard gp/examples/*.c)
 fuzzers    := $(wildcard gp/fuzz_*.c bench/fuzz_*.c)
-tests      := $(wildcard common/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
+tests      := $(wildcard common/test_*.c common/cudasim/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
 approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/*/*.c lessons/*/*.cu lessons/*/*.py))
 registered := $(problems) $(sort $(approaches)) $(devices) $(backends)
-# Without nvcc the .cu files are left out; the generated tables say so.
-buildable   = $(filter-out $(if $(NVCC),,%.cu) %.py,$(1))
-objects     = $(patsubst %,$(BUILD)/%.o,$(call buildable,$(1)))
+objects     = $(patsubst %,$(BUILD)/%.o,$(filter-out %.py,$(1)))
+simulator  := $(patsubst %,$(BUILD)/%.o,$(filter-out %/translate.cpp,$(wildcard common/cudasim/*.cpp)))
 
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
-.PHONY: all bench test roof list fuzz cuda deps install help clean FORCE
+.PHONY: all bench test sim roof list fuzz cuda deps install help clean FORCE
 all: $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
-test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## run every test; those of the GPU too, where there is one
-	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
+# With nvcc and no GPU, nvcc must compile everything, and the tests run in a build of their own, on the simulator.
+ifeq ($(if $(NVCC),$(shell command -v nvidia-smi),simulated),)
+test: all
+	$(MAKE) BUILD=$(BUILD)/sim NVCC= test
+else
+test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/cudasim $(examples:%.c=$(BUILD)/%) ## run every test; CUDA code on the GPU, or on the simulator
+	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) CUDASIM_CLI=$(abspath $(BUILD)/cudasim) \
+	    common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
+endif
+sim: ## run one CUDA approach on the CPU, diagnosed: make sim FILE=lessons/05_reduction/cuda_1_naive.cu [N=1000] [CARD=t4] [SEED=7]
+	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= $(BUILD)/sim/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
+	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(BUILD)/sim/bench_cli sim $(or $(FILE),FILE) $(N)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here
@@ -60,7 +72,7 @@ help: ## this text
 clean: ## remove the build folder
 	rm -rf $(BUILD)
 
-$(BUILD)/libgp.a: $(call objects,$(call sources,common gp)) $(BUILD)/gp_backends.o
+$(BUILD)/libgp.a: $(call objects,$(call sources,common gp)) $(BUILD)/gp_backends.o $(if $(NVCC),,$(simulator))
 	rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/libbench.a: $(call objects,$(call sources,bench) $(problems) $(steps) $(approaches)) $(BUILD)/registry.o
 	rm -f $@ && $(AR) rcs $@ $^
@@ -79,7 +91,7 @@ $(BUILD)/%.test: $(BUILD)/%.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 
 # lessons/05_reduction/cuda_2_shared.cu must define `reduction_cuda_2_shared`; a wrong name is a link error that says so.
 $(BUILD)/registry.h $(BUILD)/registry.c $(BUILD)/gp_backends.c &: bench/make_registry.sh $(BUILD)/registered.list | $(BUILD)/deps.ok
-	bench/make_registry.sh $(BUILD) $(if $(NVCC),cuda,no-cuda) $(registered)
+	bench/make_registry.sh $(BUILD) $(registered)
 # Once per build folder: every object waits for the registry, and the registry for this.
 $(BUILD)/deps.ok: common/deps.sh
 	@mkdir -p $(BUILD); common/deps.sh '$(CC)' '$(NVCC)' && touch $@
@@ -91,14 +103,14 @@ pic    := $(patsubst $(BUILD)/%,$(BUILD)/pic/%,$(call objects,$(call sources,com
 $(BUILD)/pic/%.c.o: %.c | $(BUILD)/registry.h
 	@mkdir -p $(@D)
 	$(CC) $(CC_FLAGS) -fPIC -c -o $@ $<
-$(BUILD)/pic/%.cu.o: %.cu | $(BUILD)/registry.h
+$(BUILD)/pic/%.cu.o: %.cu $(if $(NVCC),,$(BUILD)/cudasim_translate) | $(BUILD)/registry.h
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -Xcompiler -fPIC -c -o $@ $<
+	$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -Xcompiler -fPIC -c -o $@ $<,$(simulate))
 $(BUILD)/pic/gp_backends.o: $(BUILD)/gp_backends.c
 	@mkdir -p $(@D)
 	$(CC) $(CC_FLAGS) -fPIC -c -o $@ $<
-$(BUILD)/libgp.so: $(pic) gp/libgp.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,libgp.so.0 -Wl,--version-script=gp/libgp.map -o $@ $(pic) $(LDLIBS)
+$(BUILD)/libgp.so: $(pic) $(if $(NVCC),,$(simulator)) gp/libgp.map
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libgp.so.0 -Wl,--version-script=gp/libgp.map -o $@ $(filter %.o,$^) $(LDLIBS)
 $(BUILD)/gp.h: gp/gp.h common/status.h
 	sed -e '/#include "common\/status.h"/{r common/status.h' -e 'd}' gp/gp.h >$@
 $(BUILD)/gp.pc: gp/gp.pc.in Makefile FORCE
@@ -133,7 +145,24 @@ $(BUILD)/%.o: $(BUILD)/%.c
 $(BUILD)/%.c.o: %.c | $(BUILD)/registry.h
 	@mkdir -p $(@D)
 	$(CC) $(CC_FLAGS) -c -o $@ $<
-$(BUILD)/%.cu.o: %.cu | $(BUILD)/registry.h
+$(BUILD)/%.cu.o: %.cu $(if $(NVCC),,$(BUILD)/cudasim_translate) | $(BUILD)/registry.h
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+	$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -c -o $@ $<,$(simulate))
+define simulate
+@echo "cudasim $<"
+@$(CXX) $(SIM_FLAGS) -E -x c++ -include cuda_runtime.h -MMD -MP -MT $@ -MF $(@:.o=.d) -o $(@:.o=.ii) $<
+@$(BUILD)/cudasim_translate <$(@:.o=.ii) >$(@:.o=.cpp.ii)
+@$(CXX) $(SIM_FLAGS) -fpreprocessed -x c++ -c -o $@ $(@:.o=.cpp.ii)
+endef
+# The simulator itself. -U_FORTIFY_SOURCE: its fibers jump between stacks, which the fortified longjmp takes for a mistake.
+CXX_FLAGS = -std=c++17 -O2 -g -Wall -Wextra -fPIC -fopenmp -U_FORTIFY_SOURCE -MMD -MP
+$(BUILD)/common/cudasim/%.cpp.o: common/cudasim/%.cpp | $(BUILD)/deps.ok
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) -c -o $@ $<
+$(BUILD)/cudasim_translate: $(BUILD)/common/cudasim/translate.cpp.o
+	$(CXX) -o $@ $<
+$(BUILD)/libcudasim.a: $(simulator)
+	rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/cudasim: common/cudasim/cudasim.sh $(BUILD)/cudasim_translate $(BUILD)/libcudasim.a
+	sed 's|@SOURCE@|$(abspath common/cudasim)|' $< >$@ && chmod +x $@
+-include $(shell find $(BUILD) -path $(BUILD)/sim -prune -o -name '*.d' -print 2>/dev/null)

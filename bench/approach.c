@@ -18,8 +18,7 @@ void approach_name(const Registered *entry, char *name, size_t size)
         return;
     }
     const char *where = on_cpu ? "cpu" : "cuda", *rest = strchr(family, '_') + 1;
-    /* A file that this build left out has no role to ask; its name tells: cuda_1_naive, gp_cuda_naive. */
-    const Role role = entry->approach ? entry->approach->role : strstr(rest, "naive") ? NAIVE : OPTIMIZED;
+    const Role role = entry->approach->role;
     if (role == NAIVE) snprintf(name, size, "%s/naive", where);
     else if (role == OPTIMIZED) snprintf(name, size, "%s/%s", where, on_cpu ? "openmp" : "optimized");
     else snprintf(name, size, "%s/%s", where, rest);

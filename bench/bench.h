@@ -98,8 +98,7 @@ struct Registered {
     const char *problem;            /* "reduction"; the folder without its number */
     const char *file;               /* "lessons/05_reduction/cuda_2_shared.cu" */
     const Problem *definition;
-    const Approach *approach;       /* NULL when this build left the file out; `missing` says why */
-    const char *missing;
+    const Approach *approach;
 };
 extern const Registered registry[];
 extern const size_t registry_size;

@@ -39,8 +39,8 @@ typedef struct {
     GpStatus (*roof)(int i, const char **name, double *rate);
 } Device;
 
-/* Generated: one entry per kind, NULL ops where this build lacks it. */
-typedef struct { const char *name; const Device *device; const char *missing; } RegisteredDevice;
+/* Generated: one entry per kind. */
+typedef struct { const char *name; const Device *device; } RegisteredDevice;
 extern const RegisteredDevice devices[];
 extern const size_t devices_size;
 

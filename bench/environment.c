@@ -237,7 +237,7 @@ cJSON *environment_capture(const RegisteredDevice *table, size_t table_count, co
     if (!o) return NULL;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
     for (size_t i = 0; i < table_count && !gpu; i++)
-        if (table[i].device && !table[i].device->unavailable() && table[i].device->facts(&facts) == GP_OK) gpu = &facts;
+        if (!table[i].device->unavailable() && table[i].device->facts(&facts) == GP_OK) gpu = &facts;
     cJSON_AddStringToObject(o, "type", "header");
     cJSON_AddNumberToObject(o, "schema", RESULTS_SCHEMA);
     cJSON_AddStringToObject(o, "started", now);

@@ -373,20 +373,69 @@ static int command_env(const Options *o)
 /* Internal, see time_first_call in measure.c: bench first FILE VARIANT PRECISION N SEED */
 static int command_first(char **words)
 {
-    double seconds = 0;
+    double seconds = 0, error, tolerance;
     for (size_t i = 0; i < registry_size; i++) {
         const Registered *r = &registry[i];
-        if (strcmp(r->file, words[0]) != 0 || !r->approach) continue;
+        if (strcmp(r->file, words[0]) != 0) continue;
         const Case c = { .n = strtoull(words[3], NULL, 10),
                          .variant = atoi(words[1]),
                          .precision = strcmp(words[2], "f32") == 0 ? F32 : F64,
                          .seed = strtoull(words[4], NULL, 10) };
-        if (measure_first_call(r, devices, devices_size, &c, &seconds) != GP_OK) break;
+        if (measure_first_call(r, devices, devices_size, &c, &seconds, &error, &tolerance) != GP_OK) break;
         printf("%.9g\n", seconds);
         return EXIT_FINE;
     }
     fprintf(stderr, "bench first: %s\n", gp_message());
     return EXIT_FAILED;
+}
+
+/* Of 100, 1,000, ... the largest whose work takes the simulator about a second. */
+static size_t simulated_size(const Problem *p, Precision precision)
+{
+    size_t n = 60;
+    for (size_t next = 100; next <= 100000; next *= 10) {
+        const Case c = { .n = next, .precision = precision };
+        const Work w = p->work(&c);
+        if (w.flops > 0 && w.flops + w.bytes < 6e6 && !(p->refuse && p->refuse(&c))) n = next;
+    }
+    return n;
+}
+
+/* make sim: one approach, once in each precision, verified; the simulator writes what it found when the program ends. */
+static int simulate(const Registered *r, size_t n)
+{
+    double seconds, error, tolerance;
+    const char *why = r->approach->where != ON_CUDA ? "runs on the CPU; name a CUDA approach" : r->approach->probe ? r->approach->probe(r) : NULL;
+    if (why) {
+        fprintf(stderr, "bench sim: %s: %s\n", r->file, why);
+        return EXIT_USAGE;
+    }
+    for (int p = 0; p < PRECISIONS; p++) {
+        const Case c = { .n = n ? n : simulated_size(r->definition, (Precision)p), .precision = (Precision)p, .seed = 1 };
+        if (!r->approach->run[p]) continue;
+        if (measure_first_call(r, devices, devices_size, &c, &seconds, &error, &tolerance) != GP_OK) {
+            fprintf(stderr, "bench sim: %s\n", gp_message());
+            return EXIT_FAILED;
+        }
+        printf("%s, n = %zu, %s: error %.3g, %.3g is allowed: %s\n", r->file, c.n, precision_name(c.precision), error, tolerance,
+               error <= tolerance ? "right" : "WRONG");
+        if (!(error <= tolerance)) return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+/* bench sim FILE [N] */
+static int command_simulate(int words, char **word)
+{
+    size_t n = 0, count = 0;
+    if (words > 1 && sizes_parse(word[1], &n, 1, &count) != GP_OK) {
+        fprintf(stderr, "bench sim: %s\n", gp_message());
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < registry_size; i++)
+        if (strcmp(registry[i].file, word[0]) == 0) return simulate(&registry[i], n);
+    fprintf(stderr, "bench sim: there is no approach '%s'; `make list` names them all\n", word[0]);
+    return EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -396,6 +445,8 @@ int main(int argc, char **argv)
     const char *verb = argc > 1 ? argv[1] : "";
     blas_core_correct(argv);
     for (int i = 1; i < argc; i++) snprintf(command + strlen(command), sizeof command - strlen(command), " %s", argv[i]);
+    if (strcmp(verb, "sim") == 0 && (argc == 3 || argc == 4)) return command_simulate(argc - 2, argv + 2);
+    setenv("CUDASIM", "off", 1);   /* the simulator is never timed */
     if (strcmp(verb, "first") == 0 && argc == 7) return command_first(argv + 2);
     if (argc < 2 || strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "help") == 0) {
         fputs(usage, argc < 2 ? stderr : stdout);

@@ -1,24 +1,21 @@
 #!/bin/sh
-# Turns lists of files into the generated tables. Usage: make_registry.sh BUILD cuda|no-cuda FILE...
+# Turns lists of files into the generated tables. Usage: make_registry.sh BUILD FILE...
 # lessons/05_reduction/cuda_2_shared.cu must define `reduction_cuda_2_shared`, bench/device_cuda.cu `bench_device_cuda`,
-# gp/cuda_naive.cu `gp_backend_cuda_naive`; a wrong name is a link error that says the right one. Without nvcc the .cu
-# files stay in the tables, with the reason why they can't run.
+# gp/cuda_naive.cu `gp_backend_cuda_naive`; a wrong name is a link error that says the right one.
 set -eu
-out=$1 nvcc=$2
-shift 2
+out=$1
+shift
 
 folder() { d=${1%/*}; d=${d##*/}; echo "${d#[0-9][0-9]_}"; }
 problem() { echo "$(folder "$1")_problem"; }
 stem() { b=${1##*/}; echo "${b%.*}"; }
-left_out() { case $1 in *.cu) [ "$nvcc" = no-cuda ] ;; *) false ;; esac; }
-reference() { if left_out "$1"; then echo "NULL, \"built without nvcc\""; else echo "&$2, NULL"; fi; }
 
 {
     for f; do
         case $f in
         lessons/*/problem.c) echo "extern const Problem $(problem "$f");" ;;
         lessons/*.py) ;;
-        lessons/*) left_out "$f" || echo "extern const Approach $(folder "$f")_$(stem "$f");" ;;
+        lessons/*) echo "extern const Approach $(folder "$f")_$(stem "$f");" ;;
         esac
     done
 } > "$out/registry.h"
@@ -31,18 +28,18 @@ reference() { if left_out "$1"; then echo "NULL, \"built without nvcc\""; else e
     for f; do
         case $f in
         lessons/*/problem.c) ;;
-        lessons/*.py) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), &bench_worker, NULL }," ;;
-        lessons/*) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), $(reference "$f" "$(folder "$f")_$(stem "$f")") }," ;;
+        lessons/*.py) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), &bench_worker }," ;;
+        lessons/*) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), &$(folder "$f")_$(stem "$f") }," ;;
         esac
     done
     echo '};'
     echo 'const size_t registry_size = sizeof registry / sizeof *registry;'
     for f; do
-        case $f in bench/device_*) left_out "$f" || echo "extern const Device bench_$(stem "$f");" ;; esac
+        case $f in bench/device_*) echo "extern const Device bench_$(stem "$f");" ;; esac
     done
     echo 'const RegisteredDevice devices[] = {'
     for f; do
-        case $f in bench/device_*) d=$(stem "$f"); echo "    { \"${d#device_}\", $(reference "$f" "bench_$d") }," ;; esac
+        case $f in bench/device_*) d=$(stem "$f"); echo "    { \"${d#device_}\", &bench_$d }," ;; esac
     done
     echo '};'
     echo 'const size_t devices_size = sizeof devices / sizeof *devices;'
@@ -51,11 +48,11 @@ reference() { if left_out "$1"; then echo "NULL, \"built without nvcc\""; else e
 {
     echo '#include "gp/backend.h"'
     for f; do
-        case $f in gp/*) left_out "$f" || echo "extern const GpBackend gp_backend_$(stem "$f");" ;; esac
+        case $f in gp/*) echo "extern const GpBackend gp_backend_$(stem "$f");" ;; esac
     done
     echo 'const GpRegisteredBackend gp_backends[] = {'
     for f; do
-        case $f in gp/*) s=$(stem "$f"); echo "    { \"${s%%_*}/${s#*_}\", $(reference "$f" "gp_backend_$s") }," ;; esac
+        case $f in gp/*) s=$(stem "$f"); echo "    { \"${s%%_*}/${s#*_}\", &gp_backend_$s }," ;; esac
     done
     echo '};'
     echo 'const size_t gp_backends_size = sizeof gp_backends / sizeof *gp_backends;'

@@ -124,14 +124,13 @@ static GpStatus store_group(Plan *plan, const Group *g)
 
 static const char *where_name(const Registered *r)
 {
-    if (!r->approach) return "cuda";
     return r->approach->where == ON_HOST ? "cpu" : r->approach->where == ON_CUDA ? "cuda" : "worker";
 }
 
 /* A Python file says its idea once it was probed. */
 static const char *idea_of(const Registered *r)
 {
-    const char *idea = r->approach == &bench_worker ? bench_worker_idea(r) : r->approach ? r->approach->idea : NULL;
+    const char *idea = r->approach == &bench_worker ? bench_worker_idea(r) : r->approach->idea;
     return idea ? idea : "";
 }
 
@@ -143,7 +142,7 @@ static void name_cell(Cell *cell, const Group *g, const Registered *r)
     variant_name(g->problem, g->c.variant, cell->variant, sizeof cell->variant);
     approach_name(r, cell->approach, sizeof cell->approach);
     snprintf(cell->file, sizeof cell->file, "%s", r->file);
-    snprintf(cell->role, sizeof cell->role, "%s", r->approach ? roles[r->approach->role] : "");
+    snprintf(cell->role, sizeof cell->role, "%s", roles[r->approach->role]);
     snprintf(cell->where, sizeof cell->where, "%s", where_name(r));
     snprintf(cell->precision, sizeof cell->precision, "%s", precision_name(g->c.precision));
     snprintf(cell->idea, sizeof cell->idea, "%s", idea_of(r));
@@ -176,7 +175,7 @@ static GpStatus make_plan(const Session *s, Plan *plan)
                     status = fail(GP_BAD_ARGUMENT, "--approach %s: not a regular expression", s->options.approach_filter);
                     goto cleanup;
                 }
-                if (r->approach && r->approach->role == STEP && !s->options.steps) wanted = 0;
+                if (r->approach->role == STEP && !s->options.steps) wanted = 0;
             }
             planned->dead = !wanted;
             alive += wanted != 0;
@@ -198,18 +197,15 @@ static void plan_free(Plan *plan)
 static const RegisteredDevice *device_of(const Session *s, const Registered *r)
 {
     for (size_t i = 0; i < s->device_count; i++)
-        if (s->devices[i].device && r->approach && s->devices[i].device->where == r->approach->where) return &s->devices[i];
+        if (s->devices[i].device->where == r->approach->where) return &s->devices[i];
     return NULL;
 }
 
 static const char *cannot_run(const Session *s, const Registered *r)
 {
-    if (!r->approach) return r->missing;
     const RegisteredDevice *d = device_of(s, r);
-    /* A thin .c file over a CUDA backend is there in every build; its backend says what is missing, so ask it first. */
     const char *why = r->approach->probe ? r->approach->probe(r) : NULL;
     if (why) return why;
-    if (r->approach->where == ON_CUDA && !d) return "built without nvcc";
     return d && d->device->unavailable ? d->device->unavailable() : NULL;
 }
 
@@ -506,7 +502,7 @@ void list_approaches(const Registered *table, size_t count)
         if (strcmp(problem, r->problem) != 0) printf("%s%s: %s\n", i ? "\n" : "", r->problem, r->definition->title);
         problem = r->problem;
         approach_name(r, name, sizeof name);
-        const char *why = r->approach ? r->approach->probe ? r->approach->probe(r) : NULL : r->missing;
+        const char *why = r->approach->probe ? r->approach->probe(r) : NULL;
         printf("  %-16s %-44s %s%s\n", name, r->file, why ? "not here: " : "", why ? why : idea_of(r));
     }
 }

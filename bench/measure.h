@@ -50,8 +50,9 @@ typedef struct {
  * visit that lost it is in the file, so that resuming goes on behind it). *failed counts cells that failed. */
 GpStatus measure(Session *s, size_t *failed);
 
-/* One cold call in this process: allocate, upload, run, wait, download, on freshly made inputs. */
-GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *devices, size_t device_count, const Case *c, double *seconds);
+/* One cold call in this process: allocate, upload, run, wait, download, on freshly made inputs; the error of its answer, and what is allowed. */
+GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *devices, size_t device_count, const Case *c, double *seconds,
+                            double *error, double *tolerance);
 
 /* Bytes of the last-level cache; 0 unknown. */
 size_t last_level_cache(void);

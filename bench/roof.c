@@ -218,7 +218,7 @@ GpStatus roofs_measure(const RegisteredDevice *table, size_t table_count, int qu
     *count = 0;
     TRY(collect("cpu", cpu_roof, quiet, cancelled, roofs, count));
     for (size_t i = 0; i < table_count; i++)
-        if (table[i].device && !table[i].device->unavailable())
+        if (!table[i].device->unavailable())
             TRY(collect(table[i].name, table[i].device->roof, quiet, cancelled, roofs, count));
 cleanup:
     return status;

@@ -34,12 +34,18 @@ static const Approach on_device = { .role = NAIVE,
                                     .run = { [F64] = own_run },
                                     .download = own_download,
                                     .release = own_release };
+static const char *no_device(const Registered *entry)
+{
+    (void)entry;
+    return "no CUDA device";
+}
+static const Approach nowhere = { .role = NAIVE, .where = ON_CUDA, .probe = no_device, .run = { [F64] = right } };
 static const Registered table[] = {
-    { "sum_of_two", "lessons/99_fake/cpu_1_naive.c", &sum_of_two, &plain, NULL },
-    { "sum_of_two", "lessons/99_fake/cpu_2_patient.c", &sum_of_two, &patient, NULL },
-    { "sum_of_two", "lessons/99_fake/cuda_1_naive.cu", &sum_of_two, NULL, "built without nvcc" },
+    { "sum_of_two", "lessons/99_fake/cpu_1_naive.c", &sum_of_two, &plain },
+    { "sum_of_two", "lessons/99_fake/cpu_2_patient.c", &sum_of_two, &patient },
+    { "sum_of_two", "lessons/99_fake/cuda_1_naive.cu", &sum_of_two, &nowhere },
 };
-static const Registered device_table[] = { { "sum_of_two", "lessons/99_fake/cuda_1_naive.cu", &sum_of_two, &on_device, NULL } };
+static const Registered device_table[] = { { "sum_of_two", "lessons/99_fake/cuda_1_naive.cu", &sum_of_two, &on_device } };
 static const char *always_usable(void) { return NULL; }
 static GpStatus fake_facts(DeviceFacts *f) { *f = (DeviceFacts){ .l2_bytes = 1000 }; return GP_OK; }
 
@@ -90,7 +96,7 @@ static void every_cell_is_visited_in_every_round_and_what_is_missing_says_why(vo
     assert_int_equal(naive->round, s.options.rounds);
     assert_non_null(missing);
     assert_int_equal(missing->state, CELL_SKIPPED);
-    assert_string_equal(missing->reason, "built without nvcc");
+    assert_string_equal(missing->reason, "no CUDA device");
     run_free(&run);
 }
 
@@ -162,7 +168,7 @@ static void a_time_above_the_measured_roof_is_an_error_unless_the_data_fits_the_
     size_t failed = 0;
     Roof roof = { "cuda", "triad", 1e12 };
     Device device = fake_device;
-    const RegisteredDevice one = { "cuda", &device, NULL };
+    const RegisteredDevice one = { "cuda", &device };
     device.facts = fake_facts;
     device.unavailable = always_usable;
     for (int fits = 0; fits < 2; fits++) {

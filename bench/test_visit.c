@@ -95,7 +95,7 @@ static GpStatus own_start_and_hide(void *state)
 
 static Cell visit_with(const Approach *a, const Device *device)
 {
-    const Registered entry = { "sum_of_two", "test/fake.c", &sum_of_two, a, NULL };
+    const Registered entry = { "sum_of_two", "test/fake.c", &sum_of_two, a };
     const Case c = { .n = N, .precision = F64 };
     MeasureOptions options = measure_defaults(0);
     Inputs in;

@@ -42,7 +42,7 @@ static size_t parameters(const Case *c, Parameter *out)
 
 static const Problem problem = { .title = "c = a + b / 3", .variants = variants, .checks = 1, .shape = shape, .parameters = parameters };
 
-static const Registered fake = { "fake", "bench/testdata/fake.py", &problem, &bench_worker, NULL };
+static const Registered fake = { "fake", "bench/testdata/fake.py", &problem, &bench_worker };
 
 static Case make_case(const char *variant, size_t n, Precision precision)
 {
@@ -322,7 +322,7 @@ static void a_probe_says_in_a_sentence_why_not(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strstr(cases[i].says, "1 s") == NULL) setenv("GPLAB_WORKER_LIMIT_S", "60", 1);
         else setenv("GPLAB_WORKER_LIMIT_S", "1", 1);
-        const Registered entry = { "fake", cases[i].file, &problem, &bench_worker, NULL };
+        const Registered entry = { "fake", cases[i].file, &problem, &bench_worker };
         const char *reason = bench_worker.probe(&entry);
         if (!reason || !strstr(reason, cases[i].says) || strchr(reason, '\n'))
             fail_msg("%s: %s", cases[i].file, reason ? reason : "(can run)");
@@ -344,7 +344,7 @@ static void a_usable_file_passes_its_probe_and_tells_its_idea(void **unused)
 static void a_missing_python_is_a_reason(void **unused)
 {
     (void)unused;
-    const Registered entry = { "fake", "bench/testdata/any.py", &problem, &bench_worker, NULL };
+    const Registered entry = { "fake", "bench/testdata/any.py", &problem, &bench_worker };
     setenv("GPLAB_PYTHON", "/no/such/python", 1);
     const char *reason = bench_worker.probe(&entry);
     unsetenv("GPLAB_PYTHON");
@@ -355,7 +355,7 @@ static void a_missing_python_is_a_reason(void **unused)
 static void something_else_than_python_is_a_reason(void **unused)
 {
     (void)unused;
-    const Registered entry = { "fake", "bench/testdata/other.py", &problem, &bench_worker, NULL };
+    const Registered entry = { "fake", "bench/testdata/other.py", &problem, &bench_worker };
     setenv("GPLAB_PYTHON", "/bin/echo", 1);
     const char *reason = bench_worker.probe(&entry);
     unsetenv("GPLAB_PYTHON");
@@ -365,7 +365,7 @@ static void something_else_than_python_is_a_reason(void **unused)
 static void a_file_may_have_the_name_of_the_module_it_uses(void **unused)
 {
     (void)unused;
-    const Registered entry = { "fake", "bench/testdata/colorsys.py", &problem, &bench_worker, NULL };
+    const Registered entry = { "fake", "bench/testdata/colorsys.py", &problem, &bench_worker };
     const char *reason = bench_worker.probe(&entry);
     if (reason) fail_msg("%s", reason);
     Case c = make_case("right", N, F64);

@@ -471,7 +471,8 @@ cleanup:
     memory_free(v);
 }
 
-GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *table, size_t table_count, const Case *c, double *seconds)
+GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *table, size_t table_count, const Case *c, double *seconds, double *error,
+                            double *tolerance)
 {
     GpStatus status = GP_OK;
     const Device *device = NULL;
@@ -481,7 +482,7 @@ GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *tab
     TRY(inputs_create(&in, entry->definition, entry->problem, c, (const uint64_t[SETS]){ c->seed, c->seed + 1 }));
     own.entry = entry;
     for (size_t i = 0; i < table_count; i++)
-        if (table[i].device && table[i].device->where == entry->approach->where) device = table[i].device;
+        if (table[i].device->where == entry->approach->where) device = table[i].device;
     const double start = clock_s();
     if (device) TRY(device->stream_create(&own.stream));
     TRY(runner_create(&runner, &own));
@@ -490,6 +491,8 @@ GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *tab
     if (device) TRY(device->synchronize());
     TRY(runner_download(&runner, &in.set[0][0].buffers));
     *seconds = clock_s() - start;
+    *error = entry->definition->error(&in.set[0][0].c, &in.set[0][0].buffers, in.set[0][0].reference);
+    *tolerance = in.set[0][0].tolerance;
 cleanup:
     runner_destroy(&runner);
     inputs_destroy(&in);

@@ -24,7 +24,7 @@ has_header csv.h || need libcsv-dev "data in CSV files"
 has_header nlopt.h || need libnlopt-dev "training: bounded quasi-Newton"
 has_header Random123/philox.h || need librandom123-dev "reproducible random inputs"
 has_header cmocka.h || need libcmocka-dev "the tests"
-[ -z "$nvcc" ] || command -v g++ >/dev/null || need g++ "nvcc's host compiler"
+command -v g++ >/dev/null || need g++ "CUDA code: nvcc's host compiler, or that of the simulator"
 command -v gnuplot >/dev/null || wish gnuplot-nox "the plots of the report"
 command -v python3 >/dev/null || wish python3 "approaches written in Python"
 packages=$(echo $required $optional)

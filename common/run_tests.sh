@@ -4,6 +4,9 @@
 passed=0 failed=0 skipped=0
 # Allocations too large are tested: under a sanitizer too they must fail, not end the program.
 export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
+# CUDA code that was built without nvcc runs on the simulator, diagnosed; a finding ends the program with exit code 3. A GPU's code takes no notice. Of each
+# kernel 100 launches are diagnosed in each program, then one in 20: loops over columns launch the same kernel thousands of times.
+export CUDASIM="${CUDASIM:-check}" CUDASIM_SAMPLE="${CUDASIM_SAMPLE:-100}"
 log=$(mktemp) && trap 'rm -f "$log"' EXIT
 for t; do
     name=${t#*/} name=${name%.test}

@@ -71,8 +71,8 @@ struct GpBackend {
     GpStatus (*log_determinant)(GpContext *c, size_t n, const void *L, size_t ld, double *value);
 };
 
-/* Generated: name, backend, or NULL and why this build left it out. */
-typedef struct { const char *name; const GpBackend *backend; const char *missing; } GpRegisteredBackend;
+/* Generated. */
+typedef struct { const char *name; const GpBackend *backend; } GpRegisteredBackend;
 extern const GpRegisteredBackend gp_backends[];
 extern const size_t gp_backends_size;
 

@@ -10,7 +10,7 @@ size_t gp_backend_count(void) { return gp_backends_size; }
 
 const char *gp_backend_name(size_t i) { return i < gp_backends_size ? gp_backends[i].name : NULL; }
 
-static const char *reason_against(const GpRegisteredBackend *b) { return b->missing ? b->missing : b->backend->unavailable(); }
+static const char *reason_against(const GpRegisteredBackend *b) { return b->backend->unavailable(); }
 
 static const GpRegisteredBackend *find(const char *name)
 {

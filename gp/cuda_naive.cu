@@ -206,31 +206,26 @@ cleanup:
 
 // ---- Cholesky ----
 
-// Column k becomes L's: every thread divides one element by the root of the pivot, which stays as it was until the next launch. After a
-// failed pivot all later launches return at once.
+// Column k becomes L's: every thread divides one element by the root of the pivot, which stays as it was until the next launch. *failed gets the
+// first row with a pivot that is not positive; what comes after it is garbage. Nobody reads *failed meanwhile: that would be a race.
 template <typename Real> __global__ void scale_column(size_t n, Real *L, size_t ld, size_t k, unsigned long long *failed)
 {
     const size_t i = k + 1 + blockIdx.x * (size_t)blockDim.x + threadIdx.x;
     const Real pivot = L[k + k * ld];
-    if (*failed) return;
-    if (!(pivot > 0)) {
-        if (i == k + 1) *failed = k + 1;
-        return;
-    }
+    if (!(pivot > 0) && i == k + 1) atomicMin(failed, (unsigned long long)k);
     if (i < n) L[i + k * ld] /= sqrt(pivot);
 }
 
-template <typename Real> __global__ void subtract_outer_product(size_t n, Real *L, size_t ld, size_t k, const unsigned long long *failed)
+template <typename Real> __global__ void subtract_outer_product(size_t n, Real *L, size_t ld, size_t k)
 {
     const size_t i = k + 1 + blockIdx.x * (size_t)SIDE + threadIdx.x, j = k + 1 + blockIdx.y * (size_t)SIDE + threadIdx.y;
-    if (*failed) return;
     if (i < n && j <= i) L[i + j * ld] -= L[i + k * ld] * L[j + k * ld];
     if (i == k + 1 && j == k + 1) L[k + k * ld] = sqrt(L[k + k * ld]);
 }
 
-template <typename Real> __global__ void finish_last_pivot(size_t n, Real *L, size_t ld, const unsigned long long *failed)
+template <typename Real> __global__ void finish_last_pivot(size_t n, Real *L, size_t ld)
 {
-    if (*failed == 0) L[n - 1 + (n - 1) * ld] = sqrt(L[n - 1 + (n - 1) * ld]);
+    L[n - 1 + (n - 1) * ld] = sqrt(L[n - 1 + (n - 1) * ld]);
 }
 
 template <typename Real> static GpStatus factor_t(GpContext *c, size_t n, Real *L, size_t ld, size_t *failed_row)
@@ -240,18 +235,18 @@ template <typename Real> static GpStatus factor_t(GpContext *c, size_t n, Real *
     unsigned long long row = 0;
     *failed_row = 0;
     TRY(use_device(c));
-    TRY(CUDA(cudaMemsetAsync(own->failed, 0, sizeof *own->failed, stream_of(c))));
+    TRY(CUDA(cudaMemsetAsync(own->failed, 0xFF, sizeof *own->failed, stream_of(c))));
     for (size_t k = 0; k < n; k++) {
         const size_t rest = n - k - 1;
         scale_column<Real><<<blocks_of(rest + 1, THREADS), THREADS, 0, stream_of(c)>>>(n, L, ld, k, own->failed);
         if (rest)
-            subtract_outer_product<Real><<<squares(rest, rest), dim3(SIDE, SIDE), 0, stream_of(c)>>>(n, L, ld, k, own->failed);
+            subtract_outer_product<Real><<<squares(rest, rest), dim3(SIDE, SIDE), 0, stream_of(c)>>>(n, L, ld, k);
         else
-            finish_last_pivot<Real><<<1, 1, 0, stream_of(c)>>>(n, L, ld, own->failed);
+            finish_last_pivot<Real><<<1, 1, 0, stream_of(c)>>>(n, L, ld);
         TRY(CUDA(cudaGetLastError()));
     }
     TRY(download_native(c, &row, own->failed, sizeof row));
-    *failed_row = (size_t)row;
+    *failed_row = row < n ? (size_t)row + 1 : 0;
 cleanup:
     return status;
 }

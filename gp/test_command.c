@@ -200,6 +200,7 @@ static void an_interrupted_fit_saves_the_best_so_far(void **state)
 
 int main(void)
 {
+    setenv("CUDASIM", "off", 1);   /* as a user has it */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_get_one_clear_line_and_leave_nothing),
         cmocka_unit_test(help_fits_a_screen),

@@ -3,11 +3,11 @@
 // Moves 3 n elements, computes n operations: the triad roof is the ceiling.
 #include "common/cuda_map.cuh"
 
-struct Operator {
+struct Product {
     template <typename Real> __device__ Real operator()(Real a, Real b) const { return a * b; }
 };
 
-template <typename Real> static GpStatus run(void *state) { return map_run<Real>(state, Operator()); }
+template <typename Real> static GpStatus run(void *state) { return map_run<Real>(state, Product()); }
 
 const Approach multiply_cuda_2_vectorized = { .idea = "16-byte accesses, eight loads in flight", .role = OPTIMIZED, .where = ON_CUDA,
     .probe = arrays_probe, .allocate = arrays_allocate, .upload = arrays_upload, .run = { run<float>, run<double> },

@@ -1,0 +1,1 @@
+#error "cudasim: the driver's interface (cuda.h): not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: bfloat16 (cuda_bf16.h): not supported"

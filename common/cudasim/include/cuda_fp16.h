@@ -1,0 +1,1 @@
+#error "cudasim: half precision (cuda_fp16.h): not supported"

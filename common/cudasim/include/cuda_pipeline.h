@@ -1,0 +1,1 @@
+#error "cudasim: asynchronous copies (cuda_pipeline.h): not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: cuFFT: not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: cuRAND: not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: cuRAND (write the generator, or use Random123): not supported"

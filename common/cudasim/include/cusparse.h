@@ -1,0 +1,1 @@
+#error "cudasim: cuSPARSE: not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: tensor cores (mma.h): not supported"

@@ -1,0 +1,1 @@
+#error "cudasim: compiling at run time (nvrtc.h): not supported"
