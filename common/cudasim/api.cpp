@@ -74,6 +74,8 @@ void set_sticky(cudaError_t e)
     if (coming == cudaSuccess) coming = e;
 }
 
+bool is_broken(void) { return coming != cudaSuccess || sticky != cudaSuccess; }
+
 cudaError_t wait_for_device(void)
 {
     if (!settings().on) return set_error(cudaErrorStubLibrary);

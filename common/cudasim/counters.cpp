@@ -104,6 +104,17 @@ static unsigned distinct(uintptr_t *v, unsigned n)
     return (unsigned)(std::unique(v, v + n) - v);
 }
 
+// How many lanes want the same address, at most.
+static unsigned largest_crowd(const uintptr_t *a, unsigned n)
+{
+    uintptr_t v[WARP];
+    unsigned most = 0, same = 0;
+    std::copy(a, a + n, v);
+    std::sort(v, v + n);
+    for (unsigned i = 0; i < n; i++) most = std::max(most, same = i && v[i] == v[i - 1] ? same + 1 : 1);
+    return most;
+}
+
 static void count_global(Place *p, const uintptr_t *a, unsigned n)
 {
     uintptr_t sectors[2 * WARP], addresses[WARP];
@@ -116,14 +127,12 @@ static void count_global(Place *p, const uintptr_t *a, unsigned n)
     p->sectors += distinct(sectors, count);
     const unsigned different = distinct(addresses, n);
     p->best_sectors += std::max(1u, (different * p->bytes + 31) / 32);
-    p->contention += n - different + 1;
 }
 
 // Lanes are served in groups that together ask for 128 bytes; each word of 4 bytes that a bank must give in turn costs a wavefront.
 static void count_shared(Place *p, const uintptr_t *a, unsigned n)
 {
     const unsigned words = p->bytes < 4 ? 1 : p->bytes / 4, group = WARP / words;
-    uintptr_t addresses[WARP];
     for (unsigned first = 0; first < n; first += group) {
         uintptr_t word[WARP * 4];
         unsigned count = 0, degree[32] = {}, most = 1;
@@ -134,8 +143,6 @@ static void count_shared(Place *p, const uintptr_t *a, unsigned n)
         p->wavefronts += most;
         p->best_wavefronts += std::max(1u, (count + 31) / 32);
     }
-    for (unsigned i = 0; i < n; i++) addresses[i] = a[i];
-    p->contention += n - distinct(addresses, n) + 1;
 }
 
 void counters_flush_warp()
@@ -152,6 +159,7 @@ void counters_flush_warp()
                 if (k < list.size()) a[n++] = list[k];
             p.requests++;
             p.lanes += n;
+            if (p.atomic) p.contention += largest_crowd(a, n);
             if (p.shared) count_shared(&p, a, n);
             else count_global(&p, a, n);
         }

@@ -33,6 +33,7 @@ static inline void access(uintptr_t a, size_t n, bool write, AccessKind kind, co
         if (in_arena(a)) host_access(a, write, at);
         return;
     }
+    w->last_at = at;
     if (a - (uintptr_t)w->stacks < w->stacks_bytes) return;                            // a thread's own variables
     if (a - (uintptr_t)w->shared < SHARED_BYTES || in_arena(a)) return shadow_access(a, n, write, kind, at);
     if (a - (uintptr_t)w->parameters < w->parameters_bytes) return;                    // the kernel's parameters

@@ -22,7 +22,7 @@ uintptr_t arena = ~(uintptr_t)0 - ARENA_BYTES;   // where nothing is, until the 
 static std::mutex lock;
 static std::deque<Allocation> allocations;
 static uint32_t *owner;                          // of each page: 1 + index of the allocation
-static size_t next_page, used[3];
+static size_t next_page = 16, used[3];
 
 static void reserve(void)
 {
@@ -64,6 +64,8 @@ static std::string bytes(size_t n) { return std::to_string(n) + (n == 1 ? " byte
 std::string describe(uintptr_t a)
 {
     const Allocation *m = allocation_of(a);
+    const Allocation *next = !m && in_arena(a + PAGE) ? allocation_of(a + PAGE) : NULL;
+    if (next && next->live && next->base - a <= PAGE) return bytes(next->base - a) + " before the beginning of " + bytes(next->bytes) + " allocated at " + place(next->made_at);
     if (!m && in_arena(a) && a - PAGE >= arena) m = allocation_of(a - PAGE);   // a page further on
     if (!m) return in_arena(a) ? "far from any allocation" : a < PAGE ? "a null pointer" : "not an address of the device";
     const std::string what = bytes(m->bytes) + " allocated at " + place(m->made_at);

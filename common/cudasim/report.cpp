@@ -73,7 +73,7 @@ static std::string without_folder(const std::string &line)
 {
     char cwd[4096];
     const std::string here = getcwd(cwd, sizeof cwd) ? std::string(cwd) + "/" : "";
-    std::string s = line.substr(0, line.find(" (discriminator"));
+    std::string s = line;
     if (!here.empty() && s.compare(0, here.size(), here) == 0) s = s.substr(here.size());
     return s.compare(0, 2, "./") == 0 ? s.substr(2) : s;
 }
@@ -87,6 +87,9 @@ static bool is_relocatable(const char *file)
     if (f) fclose(f);
     return read && (header[16] | header[17] << 8) == 3;   // ET_DYN
 }
+
+// "file:12 (discriminator 3)": one of several pieces of code of one line.
+static std::string without_discriminator(const std::string &line) { return line.substr(0, line.find(" (discriminator")); }
 
 static void ask_about(const std::string &file, const std::vector<size_t> &addresses, size_t base)
 {
@@ -102,7 +105,7 @@ static void ask_about(const std::string &file, const std::vector<size_t> &addres
     while (f && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\n")] = 0;
         if (strncmp(line, "0x", 2) == 0 && !strchr(line, ':')) next++;   // the next address
-        else if (next > 0 && next <= addresses.size()) lines[addresses[next - 1]].push_back(line);
+        else if (next > 0 && next <= addresses.size()) lines[addresses[next - 1]].push_back(without_discriminator(line));
     }
     if (f) pclose(f);
 }
@@ -250,7 +253,7 @@ static void finish()
     if (done) return;
     done = true;
     worker = NULL;
-    if (diagnosing) memory_report();
+    if (diagnosing && !is_broken()) memory_report();   // after a crash nothing can be freed
     report_unchecked_launch();
     find_slow();
     const std::vector<Line> all = merged();

@@ -423,7 +423,7 @@ static std::mutex worker_list;
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%g", settings().limit_s);
     w->in_kernel = false;
-    report(ERROR, "endless loop", w->interrupted_at, NULL,
+    report(ERROR, "endless loop", w->last_at ? w->last_at : w->interrupted_at, NULL,
            who(w, w->current) + " has run for " + seconds +
                " s without coming to an end or a barrier: a loop that doesn't end, or one that waits for another thread, which only runs when "
                "this one reaches a barrier");
@@ -435,6 +435,11 @@ static void interrupt(int, siginfo_t *, void *context)
 {
     ucontext_t *c = (ucontext_t *)context;
     if (!worker || !worker->in_kernel) return;
+    if (!worker->probed) {   // does the loop touch memory? then that place says more than wherever it was interrupted
+        worker->probed = true;
+        worker->last_at = NULL;
+        return;
+    }
 #if defined(__x86_64__)
     worker->interrupted_at = (const void *)c->uc_mcontext.gregs[REG_RIP];
     c->uc_mcontext.gregs[REG_RSP] = ((c->uc_mcontext.gregs[REG_RSP] - 512) & ~15LL) - 8;   // below the red zone
@@ -451,8 +456,8 @@ static void look_at(Worker *w, double now)
     if (w->step != w->seen_step || !w->in_kernel) {
         w->seen_step = w->step;
         w->seen_at = now;
-    } else if (now - w->seen_at > settings().limit_s) {
-        w->seen_at = now;
+        w->probed = false;
+    } else if (w->probed || now - w->seen_at > settings().limit_s) {
         pthread_kill(w->thread_id, SIGUSR2);
     }
 }
@@ -651,6 +656,6 @@ extern "C" void *cudasim_shared(const void *tag, size_t bytes, size_t alignment)
         give_up(cudaErrorInvalidConfiguration);
     }
     w->shared_used = offset + bytes + 16;
-    w->arrays.push_back({ tag, offset });
+    w->arrays.push_back({ tag, offset, bytes });
     return w->shared + offset;
 }

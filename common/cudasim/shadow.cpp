@@ -312,10 +312,8 @@ static void check_global(const Worker *w, uintptr_t a, size_t n, bool write, con
 static bool in_shared_array(const Worker *w, uintptr_t offset, size_t n)
 {
     if (offset < w->launch->dynamic_bytes) return offset + n <= w->launch->dynamic_bytes;
-    for (size_t i = 0; i < w->arrays.size(); i++) {   // 16 bytes behind an array are nobody's
-        const size_t end = (i + 1 < w->arrays.size() ? w->arrays[i + 1].offset : w->shared_used);
-        if (offset >= w->arrays[i].offset && offset < end) return true;
-    }
+    for (const SharedArray &s : w->arrays)
+        if (offset >= s.offset && offset + n <= s.offset + s.bytes) return true;
     return false;
 }
 

@@ -68,7 +68,7 @@ struct Launch {
     uint32_t first_stamp;     /* diagnosis: of this launch                      */
 };
 
-struct SharedArray { const void *tag; size_t offset; };
+struct SharedArray { const void *tag; size_t offset, bytes; };
 
 struct Worker {
     Thread thread[MAX_THREADS];
@@ -90,6 +90,8 @@ struct Worker {
     double seen_at;
     unsigned long thread_id;  /* pthread_t                                       */
     const void *interrupted_at;
+    const void *last_at;      /* the latest access to memory: of a loop, a place inside  */
+    bool probed;              /* last_at was cleared by the watchdog                     */
     uint64_t shuffle_state;
     uint32_t block_stamp, stamp;   /* diagnosis: when block and epoch began      */
     const unsigned char *parameters;   /* the closure, which kernels may read    */
@@ -161,6 +163,7 @@ std::string resolved(const std::string &text);  /* with files and lines now */
 std::string who(const Worker *w, int thread);   /* "thread (3,0,0) of block (1,0,0)" */
 cudaError_t set_error(cudaError_t e);           /* for cudaGetLastError; returns it */
 void set_sticky(cudaError_t e);                 /* a kernel died: every call from the next wait on returns this */
+bool is_broken(void);                           /* a kernel died */
 cudaError_t wait_for_device(void);              /* what a call that waits, or needs the device, returns first */
 void report_unchecked_launch(void);
 

@@ -309,6 +309,7 @@ size_t translate_shared(size_t t, bool in_function)
         if (dynamic)
             text += in_function ? type + " *const " + id + " = (" + type + " *)cudasim_dynamic_shared(); "
                                 : "static cudasim::Dynamic<" + type + "> " + id + "; ";
+        else if (!in_function) text += "typedef " + type + id + "__type" + joined(name + 1, dims) + "; static cudasim::Shared<" + id + "__type> " + id + "; ";
         else
             text += "static const char " + id + "__tag = 0; typedef " + type + id + "__type" + joined(name + 1, dims) + "; " + id + "__type &" + id +
                     " = *(" + id + "__type *)cudasim_shared(&" + id + "__tag, sizeof(" + id + "__type), alignof(" + id + "__type)); ";

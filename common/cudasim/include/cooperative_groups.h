@@ -48,7 +48,7 @@ template <unsigned Size, typename Parent = void> struct thread_block_tile {
     int all(int p) const { return __all_sync(mask(), p); }
     unsigned ballot(int p) const { return __ballot_sync(mask(), p) >> (of_block::rank() % 32 / Size * Size); }
 };
-template <unsigned Size, typename Group> thread_block_tile<Size, Group> tiled_partition(const Group &) { return {}; }
+template <unsigned Size, typename Group> thread_block_tile<Size> tiled_partition(const Group &) { return {}; }
 
 struct coalesced_group {
     unsigned mask;

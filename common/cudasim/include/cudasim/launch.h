@@ -74,8 +74,20 @@ template <typename F, typename... Args> CUDASIM_INLINE void launch(const char *n
     else launch_with(name, c, call, args...);
 }
 
-/* extern __shared__ at namespace scope */
-template <typename T> struct Dynamic { operator T *() const { return (T *)cudasim_dynamic_shared(); } };
+/* __shared__ at namespace scope: extern, and not */
+template <typename T> struct Dynamic {
+    operator T *() const { return (T *)cudasim_dynamic_shared(); }
+    template <typename U> explicit operator U *() const { return (U *)cudasim_dynamic_shared(); }
+};
+template <typename T> struct Shared {
+    operator T &() const { return *(T *)cudasim_shared(this, sizeof(T), alignof(T)); }
+    template <typename U> const Shared &operator=(const U &v) const
+    {
+        (T &)*this = v;
+        return *this;
+    }
+    T *operator&() const { return &(T &)*this; }
+};
 
 } // namespace cudasim
 #endif
