@@ -44,13 +44,13 @@ bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: ev
 # With nvcc and no GPU, nvcc must compile everything, and the tests run in a build of their own, on the simulator.
 ifeq ($(if $(NVCC),$(shell command -v nvidia-smi),simulated),)
 test: all
-	$(MAKE) BUILD=$(BUILD)/sim NVCC= test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= test
 else
 test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/cudasim $(examples:%.c=$(BUILD)/%) ## run every test; CUDA code on the GPU, or on the simulator
 	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) CUDASIM_CLI=$(abspath $(BUILD)/cudasim) \
 	    common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 endif
-sim: ## run one CUDA approach on the CPU, diagnosed: make sim FILE=lessons/05_reduction/cuda_1_naive.cu [N=1000] [CARD=t4] [SEED=7]
+sim: ## run one CUDA approach on the CPU, diagnosed (FILE=lessons/05_reduction/cuda_1_naive.cu; N, CARD, SEED)
 	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= $(BUILD)/sim/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
 	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(BUILD)/sim/bench_cli sim $(or $(FILE),FILE) $(N)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers

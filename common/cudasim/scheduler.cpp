@@ -361,7 +361,7 @@ static bool settle_barrier(Worker *w)
 
 static void begin_block(Worker *w, uint64_t number)
 {
-    const dim3 &g = w->launch->grid, &b = w->launch->block;
+    const dim3 &g = w->launch->grid;
     w->block = number;
     blockIdx = { (unsigned)(number % g.x), (unsigned)(number / g.x % g.y), (unsigned)(number / g.x / g.y) };
     if (diagnosing) memset(w->shared, 0xCB, w->shared_used);   // nobody finds the last block's numbers by luck
@@ -369,8 +369,10 @@ static void begin_block(Worker *w, uint64_t number)
     w->shared_used = (w->launch->dynamic_bytes + 15) / 16 * 16;
     for (int t = 0; t < w->threads; t++) {
         Thread &thread = w->thread[t];
-        thread = Thread();
-        thread.index = { (unsigned)t % b.x, (unsigned)t / b.x % b.y, (unsigned)t / b.x / b.y };
+        thread.state = READY;
+        thread.fiber = NULL;
+        thread.warp_epoch = 0;
+        thread.fenced = false;
     }
     if (diagnosing) {
         shadow_begin_block(w);
@@ -505,6 +507,8 @@ static void run_blocks(Launch *l, uint64_t count, uint64_t first, uint64_t step)
     const BlockOrder block(count, settings().seed);
     w->launch = l;
     w->threads = (int)(l->block.x * l->block.y * l->block.z);
+    for (int t = 0; t < w->threads; t++)
+        w->thread[t].index = { (unsigned)t % l->block.x, (unsigned)t / l->block.x % l->block.y, (unsigned)t / l->block.x / l->block.y };
     w->dead = false;
     w->shuffle_state = settings().seed + first;
     w->parameters = (const unsigned char *)l->work->closure;
@@ -536,7 +540,7 @@ void run_launch(const CudasimWork &work, dim3 grid, dim3 block, size_t shared, c
     }
     if (diagnosing) shadow_unseen();
     diagnosing = false;
-    const int workers = threads < 100000 || omp_in_parallel() ? 1 : omp_get_max_threads();
+    const int workers = threads < 20000 || omp_in_parallel() ? 1 : omp_get_max_threads();
     if (workers == 1) run_blocks(&l, count, 0, 1);
     else {
 #pragma omp parallel num_threads(workers)

@@ -55,7 +55,6 @@ struct Thread {
     uint64_t value;
     int kind, source, width;
     uint16_t warp_epoch;      /* grows with every __syncwarp                    */
-    uint16_t last_warp_sync;
     bool fenced;              /* __threadfence since its last plain write       */
 };
 
