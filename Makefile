@@ -51,8 +51,9 @@ test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/c
 	    common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 endif
 sim: ## run one CUDA approach on the CPU, diagnosed (FILE=lessons/05_reduction/cuda_1_naive.cu; N, CARD, SEED)
+	$(if $(FILE),,$(error make sim: name a CUDA approach, FILE=lessons/05_reduction/cuda_1_naive.cu; make list has them all))
 	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= $(BUILD)/sim/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
-	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(BUILD)/sim/bench_cli sim $(or $(FILE),FILE) $(N)
+	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(BUILD)/sim/bench_cli sim $(FILE) $(N)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here

@@ -66,6 +66,7 @@ static int allowed_shared;
 
 struct Unchecked { const void *at; std::string name; };
 static std::vector<Unchecked> unchecked;   // launches since the last question for errors
+static std::mutex unchecked_lock;
 
 cudaError_t set_error(cudaError_t e) { return last = e; }
 
@@ -82,6 +83,12 @@ cudaError_t wait_for_device(void)
     begin_report();
     if (coming != cudaSuccess) sticky = coming;
     return sticky != cudaSuccess ? set_error(sticky) : cudaSuccess;
+}
+
+static void forget_unchecked(void)
+{
+    const std::lock_guard<std::mutex> guard(unchecked_lock);
+    unchecked.clear();
 }
 
 void report_unchecked_launch(void)
@@ -117,7 +124,6 @@ static const struct { cudaError_t e; const char *name, *text; } error_texts[] = 
 
 // ---- streams and graphs ----
 
-struct Recorded { Operation o; };
 } // namespace sim
 
 struct CUgraph_st { std::vector<sim::Operation> operations; };
@@ -216,7 +222,10 @@ void cudasim_launch(const uint3 *grid, const uint3 *block, size_t shared, cudaSt
     }
     if (sticky != cudaSuccess || coming != cudaSuccess) return;
     const std::string why = refusal(g, b, shared);
-    if (diagnosing && unchecked.size() < 64) unchecked.push_back({ at, work->name });
+    if (settings().diagnose) {
+        const std::lock_guard<std::mutex> guard(unchecked_lock);
+        if (unchecked.size() < 64) unchecked.push_back({ at, work->name });
+    }
     if (!why.empty()) {
         report(ERROR, "launch refused", at, NULL, std::string(work->name) + ": " + why);
         set_error(cudaErrorInvalidConfiguration);
@@ -246,14 +255,14 @@ int cudasim_blocks_per_sm(int threads, size_t shared)
 cudaError_t cudaGetLastError(void)
 {
     const cudaError_t e = last;
-    unchecked.clear();
+    forget_unchecked();
     last = sticky;
     return e;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
-    unchecked.clear();
+    forget_unchecked();
     return last;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <sys/mman.h>
 
@@ -20,7 +19,9 @@ enum : size_t { PAGE = 4096, SLACK = 256 };   // SLACK: bytes behind the end tha
 
 uintptr_t arena = ~(uintptr_t)0 - ARENA_BYTES;   // where nothing is, until the first allocation
 static std::mutex lock;
-static std::deque<Allocation> allocations;
+enum : size_t { MOST_ALLOCATIONS = (size_t)1 << 24 };
+static Allocation *allocations;                  // never moves: kernels look while other host threads allocate
+static size_t allocation_count;
 static uint32_t *owner;                          // of each page: 1 + index of the allocation
 static size_t next_page = 16, used[3];
 
@@ -30,11 +31,13 @@ static void reserve(void)
     if (done) return;
     void *p = mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *o = mmap(NULL, ARENA_BYTES / PAGE * sizeof *owner, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED || o == MAP_FAILED) {
+    void *a = mmap(NULL, MOST_ALLOCATIONS * sizeof *allocations, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED || o == MAP_FAILED || a == MAP_FAILED) {
         fprintf(stderr, "cudasim: this system refuses to reserve 1 TB of addresses (%s); allow it with ulimit -v unlimited\n", strerror(errno));
         exit(2);
     }
     owner = (uint32_t *)o;
+    allocations = (Allocation *)a;
     arena = (uintptr_t)p;
     done = true;
 }
@@ -95,11 +98,11 @@ void memory_report(void)
 {
     size_t count = 0, total = 0;
     const Allocation *first = NULL;
-    for (const Allocation &m : allocations)
-        if (m.live) {
-            first = first ? first : &m;
+    for (const Allocation *m = allocations; m < allocations + allocation_count; m++)
+        if (m->live) {
+            first = first ? first : m;
             count++;
-            total += m.bytes;
+            total += m->bytes;
         }
     if (first)
         report(WARNING, "leak", first->made_at, NULL,
@@ -117,15 +120,15 @@ static cudaError_t allocate(void **p, size_t n, Space space, const void *at)
     if (space == PINNED && n > host_available()) return set_error(cudaErrorMemoryAllocation);
     reserve();
     const size_t pages = (n + SLACK + PAGE - 1) / PAGE;
-    if ((next_page + pages + 1) * PAGE > ARENA_BYTES) {
-        fprintf(stderr, "cudasim: %s: more than 1 TB has been allocated in this run; addresses are never used twice\n", resolved(place(at)).c_str());
+    if ((next_page + pages + 1) * PAGE > ARENA_BYTES || allocation_count == MOST_ALLOCATIONS) {
+        fprintf(stderr, "cudasim: %s: more than 1 TB, or 16 million times, has been allocated in this run; addresses are never used twice\n", resolved(place(at)).c_str());
         return set_error(cudaErrorMemoryAllocation);
     }
     const uintptr_t base = arena + next_page * PAGE;
     if (mprotect((void *)base, pages * PAGE, PROT_READ | PROT_WRITE) != 0) return set_error(cudaErrorMemoryAllocation);
     memset((void *)base, 0xCB, n);
-    allocations.push_back({ base, n, space, true, at, NULL });
-    for (size_t i = 0; i < pages; i++) owner[next_page + i] = (uint32_t)allocations.size();
+    allocations[allocation_count++] = { base, n, space, true, at, NULL };
+    for (size_t i = 0; i < pages; i++) owner[next_page + i] = (uint32_t)allocation_count;
     next_page += pages + 1;
     used[space] += n;
     if (space != DEVICE) shadow_written(base, n);   // the host may write there unseen

@@ -20,7 +20,7 @@ static std::mutex lock;
 
 static Key key_of(const char *kind, const void *at, const void *other) { return { kind, { at, other } }; }
 
-bool known(const char *kind, const void *at, const void *other)
+static bool is_known(const char *kind, const void *at, const void *other)
 {
     static const char *last_kind;
     static const void *last_at, *last_other;
@@ -39,10 +39,16 @@ bool known(const char *kind, const void *at, const void *other)
     return true;
 }
 
+bool known(const char *kind, const void *at, const void *other)
+{
+    const std::lock_guard<std::mutex> guard(lock);
+    return is_known(kind, at, other);
+}
+
 void report(Severity severity, const char *kind, const void *at, const void *other, const std::string &text)
 {
     const std::lock_guard<std::mutex> guard(lock);
-    if (known(kind, at, other)) return;
+    if (is_known(kind, at, other)) return;
     index_of[key_of(kind, at, other)] = findings.size();
     findings.push_back({ severity, kind, at, other, text, 1 });
 }

@@ -531,10 +531,10 @@ static bool is_sampled(const char *kernel)
 void run_launch(const CudasimWork &work, dim3 grid, dim3 block, size_t shared, const void *at)
 {
     const std::lock_guard<std::mutex> lock(device);
-    Launch l = { &work, grid, block, shared, at, work.name, 0 };
+    Launch l = { &work, grid, block, shared, at, work.name };
     const uint64_t count = (uint64_t)grid.x * grid.y * grid.z, threads = count * block.x * block.y * block.z;
     if (diagnosing && is_sampled(work.name)) {
-        shadow_begin_launch(&l);
+        shadow_begin_launch();
         counters_begin_launch(&l);
         return run_blocks(&l, count, 0, 1);
     }

@@ -109,7 +109,7 @@ static void advance(void)
     block_numbers.clear();
 }
 
-void shadow_begin_launch(Launch *l)
+void shadow_begin_launch(void)
 {
     if (!arena_cells) {
         arena_cells = (Cell *)reserve((ARENA_BYTES >> CELLS_PER_BYTE_SHIFT) * sizeof(Cell));
@@ -118,7 +118,7 @@ void shadow_begin_launch(Launch *l)
         if (!shared_cells) exit(2);
     }
     advance();
-    l->first_stamp = launch_stamp = stamp;
+    launch_stamp = stamp;
     block_stamps.clear();
     block_numbers.clear();
     syncs.clear();

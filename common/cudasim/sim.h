@@ -64,7 +64,6 @@ struct Launch {
     size_t dynamic_bytes;
     const void *at;
     std::string name;
-    uint32_t first_stamp;     /* diagnosis: of this launch                      */
 };
 
 struct SharedArray { const void *tag; size_t offset, bytes; };
@@ -129,7 +128,7 @@ size_t memory_freeable(void);
 /* ---- diagnosis (shadow.cpp, counters.cpp) ---- */
 
 enum AccessKind { PLAIN, ATOMIC, VOLATILE };
-void shadow_begin_launch(Launch *l);
+void shadow_begin_launch(void);
 void shadow_begin_block(Worker *w);
 void shadow_begin_epoch(Worker *w);
 void shadow_access(uintptr_t a, size_t bytes, bool write, AccessKind kind, const void *at);
