@@ -253,14 +253,14 @@ static void write_text(FILE *out, const std::vector<Line> &all, bool counts)
     if (counts && all.empty()) fprintf(out, "cudasim: nothing found\n");
 }
 
-static void finish()
+static void finish(bool crashed)
 {
     static bool done = false;
     if (done) return;
     done = true;
     worker = NULL;
-    if (diagnosing && !is_broken()) memory_report();   // after a crash nothing can be freed
-    report_unchecked_launch();
+    if (diagnosing && !crashed && !is_broken()) memory_report();   // after a crash nothing can be freed
+    if (!crashed) report_unchecked_launch();
     find_slow();
     const std::vector<Line> all = merged();
     FILE *out = settings().output ? fopen(settings().output, "w") : stderr;
@@ -281,7 +281,7 @@ bool has_errors()
 
 static void finish_at_exit()
 {
-    finish();
+    finish(false);
     if (has_errors()) _exit(3);   // whatever the program thought of itself
 }
 
@@ -289,7 +289,7 @@ static void finish_in_crash(int signal)
 {
     if (worker && worker->in_kernel && !diagnosing)
         fprintf(stderr, "cudasim: a thread of %s used an address that no kernel may use; run it diagnosed to see where\n", worker->launch->work->name);
-    finish();
+    finish(true);
     std::signal(signal, SIG_DFL);
     raise(signal);
 }
