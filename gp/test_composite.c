@@ -3,6 +3,7 @@
 #include "common/memory.h"
 #include "gp/gp.h"
 #include "gp/table.h"
+#include "gp/testing.h"
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,29 +14,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-static void check_ok(GpStatus status)
-{
-    if (status != GP_OK) fail_msg("%s", gp_message());
-}
-
 static GpKernel *kernel(const char *text, size_t d)
 {
     GpKernel *k = NULL;
     check_ok(gp_kernel_parse(&k, text, d));
     return k;
-}
-
-/* Calls `check` with a context of each backend in each precision. */
-static void on_each_usable_backend(void (*check)(GpContext *c))
-{
-    for (size_t i = 0; i < gp_backend_count(); i++)
-        for (int p = 0; p < 2; p++) {
-            GpContext *c = NULL;
-            if (gp_backend_unavailable(gp_backend_name(i))) continue;
-            check_ok(gp_context_create(&c, gp_backend_name(i), p ? GP_F32 : GP_F64, 0));
-            check(c);
-            gp_context_destroy(c);
-        }
 }
 
 static double eps_of(const GpContext *c) { return gp_context_precision(c) == GP_F64 ? DBL_EPSILON : (double)FLT_EPSILON; }

@@ -1,12 +1,8 @@
 /* Several targets: a model of t columns of y says what t models of one column say, on every backend. */
-#include "gp/gp.h"
+#include "gp/testing.h"
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { N = 37, D = 2, T = 3, M = 5, SAMPLES = 4, PARAMETERS = 6, Q = 1 + D };
 
@@ -24,11 +20,6 @@ static int make_data(void **state)
     }
     for (int i = 0; i < M * D; i++) z[i] = 0.9 * sin(7.0 * i);
     return 0;
-}
-
-static void check_ok(GpStatus status)
-{
-    if (status != GP_OK) fail_msg("%s", gp_message());
 }
 
 typedef struct {
@@ -93,19 +84,6 @@ static void compare(GpContext *c, const GpFitOptions *o)
     check_near(c, "gradient of the noise", 1, &together.of_noise, &of_noise);
     check_near(c, "gradient", parameters, together.gradient, gradient);
     gp_kernel_destroy(k);
-}
-
-/* Calls `check` with a context of each backend in each precision. */
-static void on_each_usable_backend(void (*check)(GpContext *c))
-{
-    for (size_t i = 0; i < gp_backend_count(); i++)
-        for (int p = 0; p < 2; p++) {
-            GpContext *c = NULL;
-            if (gp_backend_unavailable(gp_backend_name(i))) continue;
-            check_ok(gp_context_create(&c, gp_backend_name(i), p ? GP_F32 : GP_F64, 0));
-            check(c);
-            gp_context_destroy(c);
-        }
 }
 
 static void compare_all(GpContext *c)

@@ -135,10 +135,12 @@ namespace sim {
 
 static bool is_stream(cudaStream_t s) { return (uintptr_t)s > 2; }
 
+static Operation copy_of(const Operation &o) { return { o.run, o.copy(o.data), o.copy, o.destroy }; }
+
 bool capture(cudaStream_t s, const Operation &o)
 {
     if (!is_stream(s) || !s->capturing) return false;
-    s->capturing->operations.push_back({ o.run, o.copy(o.data), o.copy, o.destroy });
+    s->capturing->operations.push_back(copy_of(o));
     return true;
 }
 
@@ -411,7 +413,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
     *exec = new CUgraphExec_st();
-    for (const Operation &o : graph->operations) (*exec)->graph.operations.push_back({ o.run, o.copy(o.data), o.copy, o.destroy });
+    for (const Operation &o : graph->operations) (*exec)->graph.operations.push_back(copy_of(o));
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t)

@@ -265,16 +265,6 @@ std::string counters_text(void)
     return s;
 }
 
-static std::string json_text(const std::string &s)
-{
-    std::string q;
-    for (char c : s) {
-        if (c == '"' || c == '\\') q += '\\';
-        q += c;
-    }
-    return q;
-}
-
 std::string counters_json(void)
 {
     std::string s;
@@ -282,7 +272,7 @@ std::string counters_json(void)
         int blocks = 0;
         const double share = occupancy(k, &blocks);
         s += s.empty() ? "\n  {" : ",\n  {";
-        s += "\"name\": \"" + json_text(k.name) + "\", \"launches\": " + std::to_string(k.launches) + ", \"blocks\": " + std::to_string(k.blocks) +
+        s += "\"name\": " + quoted(k.name) + ", \"launches\": " + std::to_string(k.launches) + ", \"blocks\": " + std::to_string(k.blocks) +
              ", \"sampled_blocks\": " + std::to_string(k.sampled_blocks) + ", \"occupancy\": " + number(share, 3) +
              ", \"read_bytes\": " + std::to_string(k.read_bytes) + ", \"written_bytes\": " + std::to_string(k.written_bytes) +
              ", \"moved_bytes\": " + number(moved(k), 0) + ", \"places\": [";

@@ -217,7 +217,7 @@ static std::vector<Line> merged()
     return out;
 }
 
-static std::string quoted(const std::string &s)
+std::string quoted(const std::string &s)
 {
     std::string q = "\"";
     for (char c : s) {

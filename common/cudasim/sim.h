@@ -155,6 +155,7 @@ enum Severity { ERROR, WARNING, HINT };
 bool known(const char *kind, const void *at, const void *other);   /* counted, if it is */
 void report(Severity severity, const char *kind, const void *at, const void *other, const std::string &text);
 std::string place(const void *at);
+std::string quoted(const std::string &s);       /* as JSON has it */
 void begin_report(void);
 bool same_place(const void *a, const void *b);  /* the same lines of the same chain of calls */
 std::string resolved(const std::string &text);  /* with files and lines now */
