@@ -61,7 +61,7 @@ cleanup:
     return status;
 }
 
-GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, const Case *c, const uint64_t seeds[SETS])
+static GpStatus make_inputs(Inputs *in, const Problem *problem, const char *name, const Case *c, const uint64_t *seeds, int sets, int checks)
 {
     GpStatus status = GP_OK;
     void *out = NULL;
@@ -71,13 +71,13 @@ GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, con
     Buffers shape = { .out = NULL };
     problem->shape(c, &shape);
     in->working_set = input_bytes(&shape) + shape.out_bytes + shape.workspace_bytes;
-    const size_t needed = SETS * (size_t)problem->checks * input_bytes(&shape) + shape.out_bytes, available = memory_available();
+    const size_t needed = (size_t)(sets * checks) * input_bytes(&shape) + shape.out_bytes, available = memory_available();
     if (available && needed > available)
         return fail(GP_NO_MEMORY, "%s, n = %zu: the harness needs %.3g GB of host memory for inputs and output, %.3g GB are free", name,
                     c->n, (double)needed / 1e9, (double)available / 1e9);
     TRY(memory_alloc_uninitialised(&out, shape.out_bytes, 1, "the output"));
-    for (int s = 0; s < SETS; s++)
-        for (int k = 0; k < problem->checks; k++) {
+    for (int s = 0; s < sets; s++)
+        for (int k = 0; k < checks; k++) {
             InputSet *set = &in->set[s][k];
             set->c = *c;
             set->c.seed = seeds[s];
@@ -92,6 +92,16 @@ cleanup:
         inputs_destroy(in);
     }
     return status;
+}
+
+GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, const Case *c, const uint64_t seeds[SETS])
+{
+    return make_inputs(in, problem, name, c, seeds, SETS, problem->checks);
+}
+
+GpStatus inputs_create_one(Inputs *in, const Problem *problem, const char *name, const Case *c)
+{
+    return make_inputs(in, problem, name, c, &c->seed, 1, 1);
 }
 
 void inputs_destroy(Inputs *in)

@@ -21,6 +21,8 @@ typedef struct {
 
 /* GP_NO_MEMORY before anything is allocated when it won't fit. */
 GpStatus inputs_create(Inputs *in, const Problem *problem, const char *name, const Case *c, const uint64_t seeds[SETS]);
+/* set[0][0] alone, from the case's own seed: all that a first call needs. */
+GpStatus inputs_create_one(Inputs *in, const Problem *problem, const char *name, const Case *c);
 void inputs_destroy(Inputs *in);
 /* Room for another set of arrays like `like`, in plain memory: inputs copied, output poisoned. */
 GpStatus buffers_copy(Buffers *out, const Buffers *like);

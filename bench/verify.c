@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-double element(const void *x, size_t i, Precision p) { return p == F32 ? (double)((const float *)x)[i] : ((const double *)x)[i]; }
-
 void poison(void *x, size_t bytes)
 {
     const size_t part = (size_t)1 << 20;

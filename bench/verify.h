@@ -7,7 +7,7 @@ extern "C" {
 #endif
 
 /* Element i of an array of either precision. */
-double element(const void *x, size_t i, Precision p);
+static inline double element(const void *x, size_t i, Precision p) { return p == F32 ? (double)((const float *)x)[i] : ((const double *)x)[i]; }
 /* Every byte 0xFF: NaN in both precisions. */
 void poison(void *x, size_t bytes);
 /* Whether all `count` elements are finite (OpenMP). */

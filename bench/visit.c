@@ -479,7 +479,7 @@ GpStatus measure_first_call(const Registered *entry, const RegisteredDevice *tab
     Runner runner = { .approach = NULL };
     Inputs in;
     Case own = *c;
-    TRY(inputs_create(&in, entry->definition, entry->problem, c, (const uint64_t[SETS]){ c->seed, c->seed + 1 }));
+    TRY(inputs_create_one(&in, entry->definition, entry->problem, c));
     own.entry = entry;
     for (size_t i = 0; i < table_count; i++)
         if (table[i].device->where == entry->approach->where) device = table[i].device;

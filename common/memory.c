@@ -5,19 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT ((size_t)64)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 GpStatus memory_alloc_uninitialised(void *out, size_t count, size_t size, const char *what)
 {
     void **slot = out, *p = NULL;
     size_t bytes = 0;
     *slot = NULL;
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - ALIGNMENT)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - HUGE_PAGE)
         return fail(GP_NO_MEMORY, "%s: %zu elements of %zu bytes are more than a computer can address", what, count, size);
-    if (posix_memalign(&p, ALIGNMENT, bytes ? bytes : 1) != 0)
+    const int huge = bytes >= 2 * HUGE_PAGE;
+    if (posix_memalign(&p, huge ? HUGE_PAGE : ALIGNMENT, bytes ? bytes : 1) != 0)
         return fail(GP_NO_MEMORY, "%s: %.3g GB of host memory refused, %.3g GB are free; use a smaller size", what,
                     (double)bytes / 1e9, (double)memory_available() / 1e9);
+    if (huge) (void)madvise(p, bytes, MADV_HUGEPAGE);
     *slot = p;
     return GP_OK;
 }

@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* `*out` gets count * size zeroed bytes (at least one byte), aligned to 64: GP_NO_MEMORY when the product overflows or
+/* `*out` gets count * size zeroed bytes (at least one byte), aligned to 64, from 4 MiB on in huge pages where the system
+ * has them (a fault for each 4 KiB would take longer than many a problem itself): GP_NO_MEMORY when the product overflows or
  * the system refuses. `what` names the array in the message. `out` is the address of a pointer. */
 GpStatus memory_alloc(void *out, size_t count, size_t size, const char *what);
 /* The same without zeroing: large blocks are untouched pages, and the thread that first writes one decides where it lives. */

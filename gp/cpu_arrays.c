@@ -1,10 +1,8 @@
 /* Arrays in host memory for the CPU backends. An upload is a copy, with a conversion in float32. */
-#define _GNU_SOURCE
 #include "gp/cpu_arrays.h"
 #include "common/memory.h"
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static size_t element_size(const GpContext *c) { return c->precision == GP_F64 ? sizeof(double) : sizeof(float); }
 
@@ -32,19 +30,9 @@ size_t cpu_no_workspace(const GpContext *c, size_t n)
     return 0;
 }
 
-/* A new matrix is made of untouched pages, and faulting them in one by one (4 KiB) costs more than computing the covariance
- * that goes into them. Asking for 2 MiB pages is only advice: a refusal changes nothing but the time. */
-static void ask_for_huge_pages(void *p, size_t bytes)
-{
-    const size_t huge = (size_t)2 << 20, start = ((size_t)p + huge - 1) / huge * huge, end = ((size_t)p + bytes) / huge * huge;
-    if (end > start) (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-}
-
 GpStatus cpu_alloc(GpContext *c, void **array, size_t count, const char *what)
 {
-    const GpStatus status = memory_alloc_uninitialised(array, count, element_size(c), what);
-    if (status == GP_OK) ask_for_huge_pages(*array, count * element_size(c));
-    return status;
+    return memory_alloc_uninitialised(array, count, element_size(c), what);
 }
 
 void cpu_release(GpContext *c, void *array)

@@ -28,12 +28,6 @@ static GpStatus fill(const Case *c, const Buffers *b)
     return GP_OK;
 }
 
-/* A right answer of zero asks for exactly zero. */
-static double relative_difference(double out, long double expected)
-{
-    return out == expected ? 0 : (double)fabsl((out - expected) / expected);
-}
-
 static double error(const Case *c, const Buffers *b, const double *reference)
 {
     double worst = 0;
@@ -43,9 +37,9 @@ static double error(const Case *c, const Buffers *b, const double *reference)
     for (size_t i = 0; i < c->n; i++) {
         const double out = element(b->out, i, c->precision);
         const long double expected = (long double)element(b->in[0], i, c->precision) + (long double)element(b->in[1], i, c->precision);
-        const double difference = relative_difference(out, expected);
+        const long double off = fabsl(out - expected), scale = fabsl(expected);
         if (!isfinite(out)) unwritten++;
-        if (difference > worst) worst = difference;
+        if (off > worst * scale) worst = (double)(off / scale);   /* a right answer of zero asks for exactly zero */
     }
     return unwritten ? NAN : worst;
 }
