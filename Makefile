@@ -25,19 +25,20 @@ LDLIBS        = $(CUDA_LIBS) -llapacke -lopenblas -lcjson -lcsv -lnlopt -ldl -lm
 sources     = $(filter-out $(foreach d,$(1),$(d)/test_% $(d)/fuzz_% $(d)/main.c),$(wildcard $(foreach d,$(1),$(d)/*.c $(d)/*.cu)))
 backends   := gp/cpu_naive.c gp/cpu_openmp.c gp/cuda_naive.cu gp/cuda_optimized.cu
 devices    := $(wildcard bench/device_*.cu)
-problems   := $(wildcard lessons/*/problem.c)
-steps      := $(wildcard lessons/*/steps.c)
+problems   := $(wildcard lessons/[0-9]*/problem.c)
+steps      := $(wildcard lessons/[0-9]*/steps.c)
+exercises  := $(wildcard lessons/[0-9]*/exercise/*_check.c)
 examples   := $(wildcard gp/examples/*.c)
 fuzzers    := $(wildcard gp/fuzz_*.c bench/fuzz_*.c)
 tests      := $(wildcard common/test_*.c common/cudasim/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
-approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/*/*.c lessons/*/*.cu lessons/*/*.py))
-registered := $(problems) $(sort $(approaches)) $(devices) $(backends)
+approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/[0-9]*/*.c lessons/[0-9]*/*.cu lessons/[0-9]*/*.py))
+registered := $(exercises) $(problems) $(sort $(approaches)) $(devices) $(backends)
 objects     = $(patsubst %,$(BUILD)/%.o,$(filter-out %.py,$(1)))
 simulator  := $(patsubst %,$(BUILD)/%.o,$(filter-out %/translate.cpp,$(wildcard common/cudasim/*.cpp)))
 
 bench_options = $(if $(FULL),--full) $(OPTIONS)
 
-.PHONY: all bench test sim roof list fuzz cuda deps install help clean FORCE
+.PHONY: all bench test learn sim roof list fuzz cuda deps install help clean FORCE
 all: $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
@@ -46,10 +47,12 @@ ifeq ($(if $(NVCC),$(shell command -v nvidia-smi),simulated),)
 test: all
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= test
 else
-test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/cudasim $(examples:%.c=$(BUILD)/%) ## run every test; CUDA code on the GPU, or on the simulator
-	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) CUDASIM_CLI=$(abspath $(BUILD)/cudasim) \
+test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/cudasim $(BUILD)/learn $(examples:%.c=$(BUILD)/%) ## run every test; CUDA code on the GPU, or on the simulator
+	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) CUDASIM_CLI=$(abspath $(BUILD)/cudasim) LEARN_CLI=$(abspath $(BUILD)/learn) \
 	    common/run_tests.sh $(tests:%.c=$(BUILD)/%.test)
 endif
+learn: $(BUILD)/learn ## build ./learn, which leads through the lessons: ./learn next
+	@ln -sf $< learn && echo "Ready: ./learn next"
 sim: ## run one CUDA approach on the CPU, diagnosed (FILE=lessons/05_reduction/cuda_1_naive.cu; N, CARD, SEED)
 	$(if $(FILE),,$(error make sim: name a CUDA approach, FILE=lessons/05_reduction/cuda_1_naive.cu; make list has them all))
 	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= $(BUILD)/sim/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
@@ -81,6 +84,14 @@ $(BUILD)/bench_cli: $(BUILD)/bench/main.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 $(BUILD)/gp_cli: $(call objects,$(wildcard gp/command/*.c)) $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+# The runner of the lessons, and what each exercise's submission is linked with: always compiled by the simulator, CUDA or not.
+runner     := $(filter-out %/test_learn.c,$(wildcard lessons/learn/*.c)) $(exercises) $(filter-out common/test_% common/fuzz_%,$(wildcard common/*.c))
+$(BUILD)/learn: $(call objects,$(runner)) $(BUILD)/exercises.o $(BUILD)/cudasim $(patsubst %_check.c,$(BUILD)/%_call.sim.o,$(exercises)) \
+                $(BUILD)/lessons/learn/driver.sim.o
+	$(CC) $(CFLAGS) -o $@ $(filter %.c.o $(BUILD)/exercises.o,$^) -llapacke -lopenblas -lcjson -lm -fopenmp
+$(BUILD)/%.sim.o: %.cu lessons/learn/call.h $(BUILD)/cudasim
+	@mkdir -p $(@D)
+	$(BUILD)/cudasim compile -c $< -o $@ -I.
 $(BUILD)/gp/examples/%: $(BUILD)/gp/examples/%.c.o $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 SECONDS ?= 600
@@ -91,7 +102,7 @@ $(BUILD)/%.test: $(BUILD)/%.c.o $(BUILD)/libbench.a $(BUILD)/libgp.a
 	$(CC) $(CFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 # lessons/05_reduction/cuda_2_shared.cu must define `reduction_cuda_2_shared`; a wrong name is a link error that says so.
-$(BUILD)/registry.h $(BUILD)/registry.c $(BUILD)/gp_backends.c &: bench/make_registry.sh $(BUILD)/registered.list | $(BUILD)/deps.ok
+$(BUILD)/registry.h $(BUILD)/registry.c $(BUILD)/gp_backends.c $(BUILD)/exercises.c &: bench/make_registry.sh $(BUILD)/registered.list | $(BUILD)/deps.ok
 	bench/make_registry.sh $(BUILD) $(registered)
 # Once per build folder: every object waits for the registry, and the registry for this.
 $(BUILD)/deps.ok: common/deps.sh

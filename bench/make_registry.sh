@@ -1,7 +1,7 @@
 #!/bin/sh
 # Turns lists of files into the generated tables. Usage: make_registry.sh BUILD FILE...
 # lessons/05_reduction/cuda_2_shared.cu must define `reduction_cuda_2_shared`, bench/device_cuda.cu `bench_device_cuda`,
-# gp/cuda_naive.cu `gp_backend_cuda_naive`; a wrong name is a link error that says the right one.
+# gp/cuda_naive.cu `gp_backend_cuda_naive`, lessons/05_reduction/exercise/sum_check.c `exercise_sum`; a wrong name is a link error that says the right one.
 set -eu
 out=$1
 shift
@@ -13,6 +13,7 @@ stem() { b=${1##*/}; echo "${b%.*}"; }
 {
     for f; do
         case $f in
+        lessons/*/exercise/*) ;;
         lessons/*/problem.c) echo "extern const Problem $(problem "$f");" ;;
         lessons/*.py) ;;
         lessons/*) echo "extern const Approach $(folder "$f")_$(stem "$f");" ;;
@@ -27,7 +28,7 @@ stem() { b=${1##*/}; echo "${b%.*}"; }
     echo 'const Registered registry[] = {'
     for f; do
         case $f in
-        lessons/*/problem.c) ;;
+        lessons/*/problem.c | lessons/*/exercise/*) ;;
         lessons/*.py) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), &bench_worker }," ;;
         lessons/*) echo "    { \"$(folder "$f")\", \"$f\", &$(problem "$f"), &$(folder "$f")_$(stem "$f") }," ;;
         esac
@@ -57,3 +58,17 @@ stem() { b=${1##*/}; echo "${b%.*}"; }
     echo '};'
     echo 'const size_t gp_backends_size = sizeof gp_backends / sizeof *gp_backends;'
 } > "$out/gp_backends.c"
+
+exercise() { e=$(stem "$1"); echo "${e%_check}"; }
+{
+    echo '#include "lessons/learn/course.h"'
+    for f; do
+        case $f in lessons/*/exercise/*) echo "extern const Exercise exercise_$(exercise "$f");" ;; esac
+    done
+    echo 'const RegisteredExercise registered_exercises[] = {'
+    for f; do
+        case $f in lessons/*/exercise/*) echo "    { \"$(exercise "$f")\", &exercise_$(exercise "$f") }," ;; esac
+    done
+    echo '};'
+    echo 'const size_t registered_exercises_size = sizeof registered_exercises / sizeof *registered_exercises;'
+} > "$out/exercises.c"
