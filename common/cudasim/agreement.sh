@@ -50,7 +50,7 @@ done >"$work/jobs"
 xargs -P 12 -L 1 bash -c 'sanitize "$@"' _ <"$work/jobs"
 while read -r name entry tool; do cat "$work/log/sorted.$name.$entry.$tool"; done <"$work/jobs" >"$out/sanitizer.txt"
 
-count() { timeout 60 ncu --csv --metrics "$counters" "$@" 2>/dev/null | grep '^"' | sed "s|^|\"$*\",|; s|$work/||g"; }
+count() { timeout 60 ncu --csv --clock-control none --metrics "$counters" "$@" 2>/dev/null | grep '^"' | sed "s|^|\"$*\",|; s|$work/||g"; }
 {
     for entry in $("$work/launches" | grep -E "^($counted)$"); do count "$work/launches" "$entry"; done
     for name in transpose matrix_tiles reductions histogram stencil softmax layer_norm convolution nbody scan bitonic_sort spmv warp_votes; do count "$work/$name"; done
