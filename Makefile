@@ -31,7 +31,7 @@ exercises  := $(wildcard lessons/[0-9]*/exercise/*_check.c)
 examples   := $(wildcard gp/examples/*.c)
 fuzzers    := $(wildcard gp/fuzz_*.c bench/fuzz_*.c)
 tests      := $(wildcard common/test_*.c common/cudasim/test_*.c gp/test_*.c bench/test_*.c lessons/*/test_*.c)
-approaches := $(filter-out $(problems) $(steps) $(tests),$(wildcard lessons/[0-9]*/*.c lessons/[0-9]*/*.cu lessons/[0-9]*/*.py))
+approaches := $(filter-out $(problems) $(steps) $(tests),$(foreach p,$(problems),$(wildcard $(dir $p)*.c $(dir $p)*.cu $(dir $p)*.py)))
 registered := $(exercises) $(problems) $(sort $(approaches)) $(devices) $(backends)
 objects     = $(patsubst %,$(BUILD)/%.o,$(filter-out %.py,$(1)))
 simulator  := $(patsubst %,$(BUILD)/%.o,$(filter-out %/translate.cpp,$(wildcard common/cudasim/*.cpp)))
@@ -42,10 +42,12 @@ bench_options = $(if $(FULL),--full) $(OPTIONS)
 all: $(BUILD)/bench_cli $(BUILD)/gp_cli $(examples:%.c=$(BUILD)/%) ## build everything
 bench: $(BUILD)/bench_cli ## verify, measure, plot, write the report (FULL=1: every size; OPTIONS='-f reduction': see bench --help)
 	$< run $(bench_options)
-# With nvcc and no GPU, nvcc must compile everything, and the tests run in a build of their own, on the simulator.
+# Where nvcc builds the CUDA code, the simulator's build of it has a folder of its own.
+sim_build := $(if $(NVCC),$(BUILD)/sim,$(BUILD))
+# With nvcc and no GPU, nvcc must compile everything, and the tests run in that folder.
 ifeq ($(if $(NVCC),$(shell command -v nvidia-smi),simulated),)
 test: all
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= test
+	@$(MAKE) --no-print-directory BUILD=$(sim_build) NVCC= test
 else
 test: $(tests:%.c=$(BUILD)/%.test) $(BUILD)/bench_cli $(BUILD)/gp_cli $(BUILD)/cudasim $(BUILD)/learn $(examples:%.c=$(BUILD)/%) ## run every test; CUDA code on the GPU, or on the simulator
 	@BUILD=$(BUILD) BENCH_CLI=$(abspath $(BUILD)/bench_cli) GP_CLI=$(abspath $(BUILD)/gp_cli) CUDASIM_CLI=$(abspath $(BUILD)/cudasim) LEARN_CLI=$(abspath $(BUILD)/learn) \
@@ -55,8 +57,8 @@ learn: $(BUILD)/learn ## build ./learn, which leads through the lessons: ./learn
 	@ln -sf $< learn && echo "Ready: ./learn next"
 sim: ## run one CUDA approach on the CPU, diagnosed (FILE=lessons/05_reduction/cuda_1_naive.cu; N, CARD, SEED)
 	$(if $(FILE),,$(error make sim: name a CUDA approach, FILE=lessons/05_reduction/cuda_1_naive.cu; make list has them all))
-	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(BUILD)/sim NVCC= $(BUILD)/sim/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
-	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(BUILD)/sim/bench_cli sim $(FILE) $(N)
+	@mkdir -p $(BUILD); $(MAKE) --no-print-directory BUILD=$(sim_build) NVCC= $(sim_build)/bench_cli >$(BUILD)/sim.log 2>&1 || { cat $(BUILD)/sim.log; exit 1; }
+	@CUDASIM=check CUDASIM_REPORT=text CUDASIM_CARD=$(or $(CARD),h200) CUDASIM_SEED=$(or $(SEED),0) $(sim_build)/bench_cli sim $(FILE) $(N)
 roof: $(BUILD)/bench_cli ## measure this machine's ceilings: memory, matrix product, transfers
 	$< roof
 list: $(BUILD)/bench_cli ## every problem and approach, and what stands against it here
