@@ -37,12 +37,12 @@ while [ $# -gt 0 ]; do
     -[IDlLW]*) flags+=("$1") ;;
     -*) die "there is no option '$1'; see cudasim help" ;;
     *) [ "$command" = compile ] || [ ${#files[@]} = 0 ] || die "one file at a time: '${files[0]}' and '$1'; arguments of the program come behind --"
-       [ -r "$1" ] || die "can't read $1"
        case $1 in *.o) objects+=("$1") ;; *) files+=("$1") ;; esac ;;
     esac
     shift
 done
 [ ${#files[@]} -gt 0 ] || die "which file? see cudasim help"
+for file in "${files[@]}" "${objects[@]}"; do [ -r "$file" ] || die "can't read $file"; done
 [ "$command" = run ] || [ -n "$out" ] || die "compile needs -o"
 [ $link = yes ] || [ ${#files[@]} = 1 ] || die "compile -c takes one file"
 
